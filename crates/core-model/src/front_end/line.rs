@@ -1,6 +1,8 @@
 //! A line of code that comes from a uop cache whose lines have room for few instructions: Zen 5's, measured
 //! (docs/silicon.md).
 
+use crate::memory::Room;
+
 /// Instructions of a line, or its constants if they are more, that come in its first cycle, and of which two cycles
 /// more each make so many more if a branch is taken behind them.
 const PAIR: u32 = 12;
@@ -28,31 +30,14 @@ pub(super) struct Line {
     begun: u64,
     /// It shares that cycle with the line before.
     pub(super) shares: bool,
-    /// Instructions and constants that the line of the uop cache has room for yet.
-    room: [u32; 2],
+    /// What the line of the uop cache has room for yet.
+    pub(super) room: Room,
 }
 
 impl Line {
     /// Instructions, or constants if they are more.
     fn count(&self) -> u32 {
         self.had[0].max(self.had[1])
-    }
-
-    /// The line of the uop cache has no room for so many instructions and constants.
-    #[inline]
-    pub(super) fn is_full(&self, more: [u32; 2]) -> bool {
-        self.room[0] < more[0] || self.room[1] < more[1]
-    }
-
-    /// Another line of the uop cache begins, with room for so many of each.
-    pub(super) fn open(&mut self, room: u32) {
-        self.room = [room; 2];
-    }
-
-    /// They are in the line of the uop cache.
-    #[inline]
-    pub(super) fn fill(&mut self, more: [u32; 2]) {
-        self.room = [0, 1].map(|n| self.room[n].saturating_sub(more[n]));
     }
 
     /// They are read; the first cycle in which they can come.
@@ -83,7 +68,7 @@ impl Line {
         let since = cycle.saturating_sub(self.begun).min(cycles(MOST));
         let late = u64::from(u8::try_from(self.begun.saturating_sub(cycle)).ok()?);
         let [instructions, constants] = self.had.map(u64::from);
-        let [left, room] = self.room.map(u64::from);
+        let [left, room] = self.room.0.map(u64::from);
         Some(
             since
                 | late << 8
@@ -99,7 +84,7 @@ impl Line {
         let byte = |n: u32| word >> (8 * n) & 0xFF;
         self.begun = (cycle + byte(1)).saturating_sub(byte(0));
         self.had = [byte(2) as u32, byte(3) as u32];
-        self.room = [byte(4) as u32, byte(5) as u32];
+        self.room = Room([byte(4) as u32, byte(5) as u32]);
         self.shares = byte(6) == 1;
     }
 }
@@ -154,11 +139,11 @@ mod tests {
     #[test]
     fn constants_take_room_as_instructions_do() {
         let mut line = Line::default();
-        line.open(6);
+        line.room.open(6);
         for _ in 0..3 {
-            assert!(!line.is_full([1, 2]));
-            line.fill([1, 2]);
+            assert!(!line.room.is_full([1, 2]));
+            line.room.fill([1, 2]);
         }
-        assert!(line.is_full([1, 1]) && !line.is_full([1, 0]));
+        assert!(line.room.is_full([1, 1]) && !line.room.is_full([1, 0]));
     }
 }

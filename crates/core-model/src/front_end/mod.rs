@@ -142,12 +142,12 @@ impl FrontEnd {
         self.pass(totals, room);
         let Place { linear, physical, page, length, constants } = place;
         let takes = [slots.min(1), constants.into()];
-        let full = self.has_room_for_few && self.of_line.is_full(takes);
+        let full = self.has_room_for_few && self.of_line.room.is_full(takes);
         if (physical >> self.piece_shift != self.piece || full) && self.path != Path::Loop {
             self.enter(port, totals, linear, physical, page);
         }
         if self.has_room_for_few {
-            self.of_line.fill(takes);
+            self.of_line.room.fill(takes);
         }
         self.loop_uops += slots;
         if self.path == Path::Decoders || RARE && traits.intersects(Traits::MICROCODED) {
@@ -240,7 +240,7 @@ impl FrontEnd {
         };
         let begins = self.path != Path::Decoders || self.piece == u64::MAX;
         let other_piece = physical >> self.piece_shift != self.piece;
-        self.of_line.open(self.core.front_end.uop_cache_instructions);
+        self.of_line.room.open(self.core.front_end.uop_cache_instructions);
         let entry = Entry {
             linear,
             physical,

@@ -11,6 +11,29 @@ pub(crate) const BARRED_SHIFT: u32 = 5;
 /// Lines of code on their way.
 const FETCHES: usize = 8;
 
+/// Instructions and constants that a line of the uop cache has room for yet.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Room(pub(crate) [u32; 2]);
+
+impl Room {
+    /// Another line begins, with room for so many of each.
+    pub(crate) fn open(&mut self, room: u32) {
+        self.0 = [room; 2];
+    }
+
+    /// There is no room for so many.
+    #[inline]
+    pub(crate) fn is_full(self, more: [u32; 2]) -> bool {
+        self.0[0] < more[0] || self.0[1] < more[1]
+    }
+
+    /// So many are in the line.
+    #[inline]
+    pub(crate) fn fill(&mut self, more: [u32; 2]) {
+        self.0 = [0, 1].map(|n| self.0[n].saturating_sub(more[n]));
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct CodeCaches {
     uop_cache: Lines,
@@ -23,8 +46,8 @@ pub(crate) struct CodeCaches {
     /// The line that came along with another one last, and has not been read.
     along: u64,
     piece_shift: u32,
-    /// Lines of the uop cache begin where fetch came to them.
-    by_start: bool,
+    /// Instructions of a line of the uop cache, which begins where fetch came to it; 0: any number.
+    instructions: u32,
     /// Cycles between lines, and when the next one can come.
     line_cycles: u64,
     next_line: u64,
@@ -41,7 +64,7 @@ impl CodeCaches {
             latest: 0,
             along: u64::MAX,
             piece_shift: parameters.uop_cache_shift,
-            by_start: parameters.uop_cache_instructions > 0,
+            instructions: parameters.uop_cache_instructions,
             line_cycles: parameters.line_cycles.into(),
             next_line: 0,
         }
@@ -51,6 +74,13 @@ impl CodeCaches {
     #[inline]
     pub(crate) fn piece_shift(&self) -> u32 {
         self.piece_shift
+    }
+
+    /// Instructions, and constants, that a line of the uop cache has room for, from where fetch came to it; `None`: any
+    /// number, from wherever.
+    #[inline]
+    pub(crate) fn room(&self) -> Option<u32> {
+        (self.instructions > 0).then_some(self.instructions)
     }
 
     /// True if the uop cache has the piece of code at an address, or the line of it that begins there; from now on it
@@ -64,7 +94,7 @@ impl CodeCaches {
     fn key(&self, physical: u64) -> u64 {
         // Above all bits of lines of the first 64 GiB.
         const START: u32 = 30;
-        let within = if self.by_start { physical & ((1 << self.piece_shift) - 1) } else { 0 };
+        let within = if self.instructions > 0 { physical & ((1 << self.piece_shift) - 1) } else { 0 };
         physical >> self.piece_shift ^ within << START
     }
 
@@ -122,7 +152,7 @@ impl CodeCaches {
         }
         self.icache.remove(physical >> 6);
         let first = physical >> 6 << 6;
-        let step = if self.by_start { 1 } else { 1 << self.piece_shift };
+        let step = if self.instructions > 0 { 1 } else { 1 << self.piece_shift };
         for start in (first..first + 64).step_by(step) {
             self.uop_cache.remove(self.key(start));
         }

@@ -1,6 +1,7 @@
 //! Instructions that only leave their traces in caches and translations, for [sampling](crate::sampling).
 
 use super::caches::Asker;
+use super::code::Room;
 use super::system::{MemorySystem, crosses_line};
 use super::translation::Purpose;
 use crate::instruction::{Prepared, Traits};
@@ -13,11 +14,14 @@ pub(crate) struct Fetched {
     page: u64,
     line: u64,
     piece: u64,
+    /// What the line of the uop cache has room for, and where the code ended.
+    room: Room,
+    end: u64,
 }
 
 impl Default for Fetched {
     fn default() -> Self {
-        Self { page: u64::MAX, line: u64::MAX, piece: u64::MAX }
+        Self { page: u64::MAX, line: u64::MAX, piece: u64::MAX, room: Room::default(), end: u64::MAX }
     }
 }
 
@@ -35,7 +39,12 @@ impl MemorySystem {
         else {
             return;
         };
-        self.warm_code(totals, fetched, block, u64::from(first.offset)..u64::from(last.offset), at);
+        self.warm_page(totals, fetched, block, first.offset.into(), at);
+        if let Some(room) = self.code.room() {
+            self.warm_lines(totals, fetched, (instructions, room), block, at);
+        } else {
+            self.warm_pieces(totals, fetched, block, u64::from(first.offset)..u64::from(last.offset), at);
+        }
         let mut newest = (u64::MAX, false);
         for access in block.memory {
             let purpose = if access.write { Purpose::Store } else { Purpose::Load };
@@ -66,9 +75,62 @@ impl MemorySystem {
         }
     }
 
+    /// The page of code from an offset on.
+    #[inline]
+    fn warm_page(
+        &mut self,
+        totals: &mut CoreTotals,
+        fetched: &mut Fetched,
+        block: &Block<'_>,
+        offset: u64,
+        at: u64,
+    ) {
+        let page = block.rip >> block.fetch_page.clamp(12, 30);
+        if std::mem::replace(&mut fetched.page, page) != page {
+            self.tlbs.translate(totals, Purpose::Fetch, block.rip.wrapping_add(offset), block.fetch_page, at);
+        }
+    }
+
+    /// Lines of the uop cache that begin where fetch comes to them, and have room for so many instructions.
+    fn warm_lines(
+        &mut self,
+        totals: &mut CoreTotals,
+        fetched: &mut Fetched,
+        (instructions, room): (&[Prepared], u32),
+        block: &Block<'_>,
+        at: u64,
+    ) {
+        let shift = self.code.piece_shift();
+        let mut before = Traits::default();
+        for prepared in instructions {
+            let physical = block.fetch_pa + u64::from(prepared.offset);
+            let fused = before.fuses_with(prepared.traits) || prepared.slots == 0;
+            let takes = [u32::from(!fused), prepared.constants().into()];
+            before = prepared.traits;
+            let piece = physical >> shift;
+            if piece != fetched.piece || physical != fetched.end || fetched.room.is_full(takes) {
+                fetched.piece = piece;
+                fetched.room.open(room);
+                self.warm_line(totals, fetched, physical, at);
+            }
+            fetched.room.fill(takes);
+            fetched.end = physical + u64::from(prepared.length());
+        }
+    }
+
+    /// The uop cache's line at an address, and that of the instruction cache if it has none.
+    #[inline]
+    fn warm_line(&mut self, totals: &mut CoreTotals, fetched: &mut Fetched, physical: u64, at: u64) {
+        let line = physical >> 6;
+        if !self.code.has_uops(physical) && line != fetched.line {
+            fetched.line = line;
+            self.code.fetch(totals, line, (at, 0), &mut self.caches);
+        }
+    }
+
     /// Code between two offsets, those of the first and the last instruction.
     #[inline]
-    fn warm_code(
+    fn warm_pieces(
         &mut self,
         totals: &mut CoreTotals,
         fetched: &mut Fetched,
@@ -76,28 +138,13 @@ impl MemorySystem {
         offsets: std::ops::Range<u64>,
         at: u64,
     ) {
-        let page = block.rip >> block.fetch_page.clamp(12, 30);
-        if std::mem::replace(&mut fetched.page, page) != page {
-            self.tlbs.translate(
-                totals,
-                Purpose::Fetch,
-                block.rip.wrapping_add(offsets.start),
-                block.fetch_page,
-                at,
-            );
-        }
         let shift = self.code.piece_shift();
         let piece = |offset: u64| (block.fetch_pa + offset) >> shift;
         for piece in piece(offsets.start)..=piece(offsets.end) {
             if std::mem::replace(&mut fetched.piece, piece) == piece {
                 continue;
             }
-            let physical = piece << shift;
-            let line = physical >> 6;
-            if !self.code.has_uops(physical) && line != fetched.line {
-                fetched.line = line;
-                self.code.fetch(totals, line, (at, 0), &mut self.caches);
-            }
+            self.warm_line(totals, fetched, piece << shift, at);
         }
     }
 }
