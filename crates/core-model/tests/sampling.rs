@@ -5,7 +5,7 @@
 mod common;
 
 use common::{CODE, Random, assemble, block, describe, new, read, write};
-use core_model::{Core, CoreTotals, GOLDEN_COVE, Isa, Model, Sampling, ZEN4};
+use core_model::{Core, CoreTotals, GOLDEN_COVE, Isa, Model, Sampling, ZEN4, ZEN5};
 use iced_x86::code_asm::*;
 use retire::{Block, Branch, BranchKind, CoreEvent, MemoryAccess, Observer};
 
@@ -104,6 +104,32 @@ fn samples_say_what_the_whole_does() {
         let off = (cycles / all - 1.0).abs();
         assert!(off < error * 1.5 + 0.01, "{}: {cycles} for {all}, {off} but {error}", core.name);
     }
+}
+
+/// 400 lines of code that are entered behind their beginning: Zen 5's uop cache keeps them by where fetch came to them.
+#[test]
+fn lines_of_code_are_warm_where_they_are_entered() {
+    let cycles = |sampling: Option<Sampling>| {
+        let mut model = new(&ZEN5);
+        if let Some(sampling) = sampling {
+            model.sample(sampling);
+        }
+        let code = describe(&assemble(|a| (0..11).for_each(|_| a.mov(rax, rcx).unwrap())));
+        let id = model.define(&code);
+        for number in 0..100_000_u64 {
+            let at = number % 400 * 64 + 20;
+            let target = CODE + (number + 1) % 400 * 64 + 20;
+            model.retire(&Block {
+                rip: CODE + at,
+                fetch_pa: CODE + at,
+                branch: Some(Branch { kind: BranchKind::DirectJump, taken: true, target }),
+                ..block(id, &code)
+            });
+        }
+        totals(model).iter().map(|totals| totals.cycles).sum::<u64>() as f64
+    };
+    let (whole, sampled) = (cycles(None), cycles(Some(Sampling::every(9_000))));
+    assert!((sampled / whole - 1.0).abs() < 0.02, "{sampled} for {whole}");
 }
 
 #[test]
