@@ -272,8 +272,7 @@ impl FrontEnd {
             }
             if self.path == Path::Decoders {
                 self.path = Path::UopCache;
-                self.end_cycle(totals);
-                self.cycle += 1;
+                self.next_cycle(totals);
             }
             return;
         }
@@ -317,8 +316,7 @@ impl FrontEnd {
             || self.used + slots > parameters.decode_width
             || self.bytes + bytes > parameters.decode_bytes
         {
-            self.end_cycle(totals);
-            self.cycle += 1;
+            self.next_cycle(totals);
         }
         if self.used == 0 {
             totals.first_decoder_uops += u64::from(slots);
@@ -380,8 +378,7 @@ impl FrontEnd {
 
     /// Nothing is supplied for some cycles.
     fn stall(&mut self, totals: &mut CoreTotals, cycles: u64) {
-        self.end_cycle(totals);
-        self.cycle += cycles;
+        self.skip_to(totals, self.cycle + cycles);
     }
 
     /// Books the uops of the cycle that is over.
@@ -426,8 +423,7 @@ impl FrontEnd {
             let known = self.loop_count >= LOOP_ITERATIONS || rip == self.replayed;
             if self.core.front_end.loop_stream && fits && known {
                 self.replayed = rip;
-                self.end_cycle(totals);
-                self.cycle += 1;
+                self.next_cycle(totals);
                 self.path = Path::Loop;
             }
         } else {
