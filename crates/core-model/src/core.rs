@@ -80,6 +80,8 @@ pub struct FrontEnd {
     pub bars_boundary_branches: bool,
     /// Decoders that have taken over go on up to the next taken branch; only there is the uop cache asked again.
     pub decodes_until_branch: bool,
+    /// Taken branches behind a fence of all memory (MFENCE) up to the last of which decoders go on.
+    pub fence_branches: u8,
     /// Most uops of an instruction that a decoder makes; more come from the microcode sequencer.
     pub decoder_uops: u32,
     /// Most uops of an instruction that each decoder makes; more makes the first one only.

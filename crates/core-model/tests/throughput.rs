@@ -17,7 +17,7 @@ fn cycles(core: &'static Core, body: impl FnOnce(&mut CodeAssembler)) -> f64 {
     let mut info = InstructionInfoFactory::new();
     let body: Vec<_> = Decoder::new(64, &bytes, DecoderOptions::NONE)
         .iter()
-        .map(|instruction| describe::instruction(&instruction, &mut info))
+        .map(|instruction| describe::instruction(&instruction, &[], &mut info))
         .collect();
     let simulation = LlvmSimulation::new(core, &describe::X86).unwrap();
     simulation.cycles(&body, ITERATIONS) as f64 / f64::from(ITERATIONS)

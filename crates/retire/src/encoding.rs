@@ -14,6 +14,8 @@ pub struct Encoding {
     /// Its displacement, be it 0 or of a direct branch, and its immediate value: none, one, or both; an immediate value
     /// of 64 bits counts as two. NOPs have none.
     pub constants: u8,
+    /// Where its opcode is, in bytes from its start: behind prefixes and escape bytes. 0 where all are of one length.
+    pub opcode: u8,
     /// It has two operands, reads and writes the first, a register, and reads no flags.
     pub two_operands: bool,
     /// The bytes that it works on, 4 or 8, if it is a move between general-purpose registers, or one of the operations

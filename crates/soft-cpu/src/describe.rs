@@ -46,10 +46,15 @@ fn form_of(code: Code) -> FormId {
     FormId(code as u32)
 }
 
-/// An instruction as observers get it. Its [`offset`](retire::Instruction::offset) is the low 16 bits of its address,
-/// so it is decoded as if its block were at address 0.
+/// An instruction, of which `code` is the encoding if there is one, as observers get it. Its
+/// [`offset`](retire::Instruction::offset) is the low 16 bits of its address, so it is decoded as if its block were at
+/// address 0.
 #[must_use]
-pub fn instruction(instruction: &Instruction, info: &mut InstructionInfoFactory) -> retire::Instruction {
+pub fn instruction(
+    instruction: &Instruction,
+    code: &[u8],
+    info: &mut InstructionInfoFactory,
+) -> retire::Instruction {
     let info = info.info(instruction);
     let Registers { address, sources, results } = registers(instruction, info);
     let memory_operand = has_memory(instruction);
@@ -81,7 +86,7 @@ pub fn instruction(instruction: &Instruction, info: &mut InstructionInfoFactory)
         arithmetic: arithmetic(instruction),
         register_file: register_file(instruction),
         domain: operation::domain(instruction),
-        encoding: encoding::encoding(instruction, info, results),
+        encoding: encoding::encoding(instruction, code, info, results),
     }
 }
 

@@ -117,7 +117,7 @@ fn run(
         let dispatch = format!("-dispatch={}", core.dispatch_width);
         let (json, known) = mca.analyse(core.llvm_name, &[&iterations, &dispatch], &text)?;
         let cycles = json["CodeRegions"][0]["SummaryView"]["TotalCycles"].as_u64();
-        let body: Vec<_> = code.iter().map(|one| describe::instruction(one, &mut info)).collect();
+        let body: Vec<_> = code.iter().map(|one| describe::instruction(one, &[], &mut info)).collect();
         let ours = simulation.cycles(&body, ITERATIONS);
         let Some(theirs) = cycles else {
             return Err(TaskError::Data(format!("no cycles for the block {text:?}")));

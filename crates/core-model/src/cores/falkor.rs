@@ -65,6 +65,7 @@ pub const FALKOR: Core = Core {
         predecode_width: 0,
         bars_boundary_branches: false,
         decodes_until_branch: false,
+        fence_branches: 0,
         // LLVM: there is no microcode; all decoders make as many uops as it takes.
         decoder_uops: u32::MAX,
         simple_uops: u32::MAX,

@@ -74,6 +74,7 @@ pub const GOLDEN_COVE: Core = Core {
         predecode_width: 0,
         bars_boundary_branches: false,
         decodes_until_branch: false,
+        fence_branches: 0,
         // manual, of Skylake: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,

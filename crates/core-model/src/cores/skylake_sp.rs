@@ -81,6 +81,9 @@ pub const SKYLAKE_SP: Core = Core {
         bars_boundary_branches: true,
         // uiCA (`uiCA.py`): they go on up to a branch.
         decodes_until_branch: true,
+        // Measured: unrolled blocks behind MFENCE and a jump come at the pace of the decoders, others do not
+        // (docs/silicon.md). That the second jump ends it is measured on Zen 5.
+        fence_branches: 2,
         // manual: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,

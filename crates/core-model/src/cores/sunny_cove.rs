@@ -104,6 +104,7 @@ pub const SUNNY_COVE: Core = Core {
         bars_boundary_branches: false,
         // uiCA (`uiCA.py`): they go on up to a branch.
         decodes_until_branch: true,
+        fence_branches: 0,
         // manual, of Skylake: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,

@@ -68,6 +68,7 @@ pub const ZEN2: Core = Core {
         predecode_width: 0,
         bars_boundary_branches: false,
         decodes_until_branch: false,
+        fence_branches: 0,
         // WikiChip: more than two macro-ops are microcode.
         decoder_uops: 2,
         simple_uops: 1,

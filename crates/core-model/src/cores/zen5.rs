@@ -55,6 +55,7 @@ pub const ZEN5: Core = Core {
         // measured: code without jumps behind microcode (docs/silicon.md) runs at 16 bytes or 4 instructions a cycle.
         decode_bytes: 16,
         decodes_until_branch: true,
+        fence_branches: 0,
         // Zen 3 and Zen 4 have these; here they were not looked for.
         dispatched_lines: 0,
         line_cycles: 2,

@@ -32,6 +32,8 @@ pub(crate) struct Place {
     pub(crate) length: u8,
     /// Constants that it takes room for in an entry of the uop cache.
     pub(crate) constants: u8,
+    /// Where its opcode is, in bytes from its start; 3 for farther.
+    pub(crate) opcode: u8,
 }
 
 /// Where uops come from.
@@ -77,6 +79,8 @@ pub(crate) struct FrontEnd {
     width: u32,
     /// Taken branches among the uops of this cycle.
     taken: u32,
+    /// Taken branches up to the last of which the decoders go on.
+    decoded_branches: u8,
     /// Cycles by which the branch predictor is ahead of the decoders.
     ahead: u64,
     /// When it has predicted the newest taken branch.
@@ -117,6 +121,7 @@ impl FrontEnd {
             has_room_for_few: parameters.uop_cache_instructions > 0,
             width: parameters.uop_cache_width,
             taken: 0,
+            decoded_branches: 0,
             ahead: 0,
             predicted: 0,
             loop_branch: u64::MAX,
@@ -140,7 +145,7 @@ impl FrontEnd {
         // The queue is full until the instruction that had this place has left.
         let room = self.left[self.entered.wrapping_sub(self.queue) % QUEUE];
         self.pass(totals, room);
-        let Place { linear, physical, page, length, constants } = place;
+        let Place { linear, physical, page, constants, .. } = place;
         let takes = [slots.min(1), constants.into()];
         let full = self.has_room_for_few && self.of_line.room.is_full(takes);
         if (physical >> self.piece_shift != self.piece || full) && self.path != Path::Loop {
@@ -151,7 +156,7 @@ impl FrontEnd {
         }
         self.loop_uops += slots;
         if self.path == Path::Decoders || RARE && traits.intersects(Traits::MICROCODED) {
-            self.make(totals, traits, linear, length, slots);
+            self.make(totals, traits, place, slots);
         } else {
             let wide = traits.intersects(Traits::WIDE) && self.path == Path::UopCache;
             if self.core.front_end.line_width > 0 && self.path == Path::UopCache {
@@ -207,11 +212,11 @@ impl FrontEnd {
     }
 
     #[inline(never)]
-    fn make(&mut self, totals: &mut CoreTotals, traits: Traits, linear: u64, length: u8, slots: u32) {
+    fn make(&mut self, totals: &mut CoreTotals, traits: Traits, place: Place, slots: u32) {
         if traits.intersects(Traits::MICROCODED) {
             self.sequence(totals, slots);
         } else {
-            self.decode(totals, traits, linear, length, slots);
+            self.decode(totals, traits, place, slots);
         }
     }
 
@@ -250,7 +255,7 @@ impl FrontEnd {
             new_line: line != self.line,
             switch,
             ahead: self.ahead,
-            decoded: self.core.front_end.decodes_until_branch && !begins,
+            decoded: self.core.front_end.decodes_until_branch && (!begins || self.decoded_branches > 0),
         };
         let entered = port.enter(totals, &entry);
         self.piece = physical >> self.piece_shift;
@@ -299,18 +304,18 @@ impl FrontEnd {
     }
 
     #[inline]
-    fn decode(&mut self, totals: &mut CoreTotals, traits: Traits, linear: u64, length: u8, slots: u32) {
+    fn decode(&mut self, totals: &mut CoreTotals, traits: Traits, place: Place, slots: u32) {
         let parameters = &self.core.front_end;
         if traits.intersects(Traits::LENGTH_CHANGING) {
             totals.length_changing_prefixes += 1;
             self.stall(totals, parameters.length_changing_prefix.into());
         }
         if parameters.predecode_width > 0 {
-            let split = self.split(parameters.predecode_width, linear + u64::from(length) - 1);
+            let split = self.split(parameters.predecode_width, place);
             self.pass(totals, split);
         }
         // What has been split takes no room among the bytes of a cycle.
-        let bytes = if parameters.predecode_width > 0 { 0 } else { u32::from(length) };
+        let bytes = if parameters.predecode_width > 0 { 0 } else { u32::from(place.length) };
         let complex = slots > parameters.simple_uops && self.used > 0;
         if complex
             || self.used + slots > parameters.decode_width
@@ -325,11 +330,16 @@ impl FrontEnd {
         self.bytes += bytes;
     }
 
-    /// When an instruction whose last byte is at an address can be decoded: an aligned block of code is split into
-    /// instructions in a cycle, or in more if it has more than `width` of them.
-    fn split(&mut self, width: u32, last: u64) -> u64 {
-        let block = last >> self.block_shift;
+    /// When an instruction can be decoded: an aligned block of code is split into the instructions that end there in a
+    /// cycle, or in more if it has more than `width` of them. One that goes on in the next block takes a place in that,
+    /// but it takes a cycle of this one as well if its opcode is here, and none of the `width` is left (uiCA).
+    fn split(&mut self, width: u32, place: Place) -> u64 {
+        let Place { linear, length, opcode, .. } = place;
+        let block = (linear + u64::from(length) - 1) >> self.block_shift;
         if block != self.block {
+            if self.split_count == width && (linear + u64::from(opcode)) >> self.block_shift == self.block {
+                self.split += 1;
+            }
             self.block = block;
             self.split = (self.split + 1).max(self.cycle.saturating_sub(AHEAD));
             self.split_count = 0;
@@ -435,6 +445,7 @@ impl FrontEnd {
         self.loop_uops = 0;
         self.piece = u64::MAX;
         self.line = u64::MAX;
+        self.decoded_branches = self.decoded_branches.saturating_sub(1);
         if self.has_room_for_few && self.path == Path::UopCache {
             self.pass(totals, self.of_line.end());
         }
@@ -486,6 +497,14 @@ impl FrontEnd {
         self.predicted += u64::from(cycles);
     }
 
+    /// A fence of all memory, until a cycle: fetch begins anew behind it, and decoders take over for some branches.
+    pub(crate) fn fence(&mut self, totals: &mut CoreTotals, cycle: u64) {
+        if self.core.front_end.fence_branches > 0 {
+            self.restart(totals, cycle);
+            self.decoded_branches = self.core.front_end.fence_branches;
+        }
+    }
+
     /// Decoders redirect fetch, which loses cycles.
     pub(crate) fn redirect(&mut self, totals: &mut CoreTotals, cycles: u32) {
         self.ahead = 0;
@@ -526,7 +545,8 @@ impl Shaped for FrontEnd {
         shape.push(lead << 32 | u64::from(u32::try_from(place.wrapping_add(1 << 31)).ok()?));
         let used = u64::from(u8::try_from(self.used).ok()?);
         let bytes = u64::from(u8::try_from(self.bytes).ok()?);
-        let mut word = self.ahead << 24
+        let mut word = u64::from(self.decoded_branches & 3) << 30
+            | self.ahead << 24
             | used << 16
             | bytes << 8
             | u64::from(self.taken & 7) << 5
@@ -588,7 +608,8 @@ impl Shaped for FrontEnd {
             _ => Path::Loop,
         };
         (self.bytes, self.used) = ((word >> 8 & 0xFF) as u32, (word >> 16 & 0xFF) as u32);
-        self.ahead = word >> 24 & 0xFF;
+        self.ahead = word >> 24 & 0x3F;
+        self.decoded_branches = (word >> 30 & 3) as u8;
         (self.piece, self.line, self.page) = (shape.next(), shape.next(), shape.next());
         (self.loop_branch, self.loop_target, self.loop_count, self.loop_uops) = (u64::MAX, 0, 0, 0);
         self.replayed = u64::MAX;

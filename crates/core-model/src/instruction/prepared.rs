@@ -44,7 +44,7 @@ pub(crate) struct Prepared {
     pub(crate) result_registers: [u8; 4],
     /// Where it begins in its block.
     pub(crate) offset: u16,
-    /// Its length, and above bit 4 the constants among its bytes.
+    /// Its length, from bit 4 on the constants among its bytes, and from bit 6 on where its opcode is.
     bytes: u8,
     /// What it adds to the stack pointer in the stack engine.
     pub(crate) stack_change: i8,
@@ -117,7 +117,13 @@ impl Prepared {
     /// Its displacement and immediate value, if the uop cache makes something of them.
     #[inline(always)]
     pub(crate) fn constants(&self) -> u8 {
-        self.bytes >> 4
+        self.bytes >> 4 & 3
+    }
+
+    /// Where its opcode is, in bytes from its start; 3 for farther.
+    #[inline(always)]
+    pub(crate) fn opcode(&self) -> u8 {
+        self.bytes >> 6
     }
 
     /// True if what an execution does to the pipeline depends on nothing but the state of the pipeline and on the
@@ -268,7 +274,7 @@ impl Prepared {
             source_registers: [READY; 4],
             result_registers: [UNREAD; 4],
             offset: instruction.offset,
-            bytes: instruction.length & 0xF,
+            bytes: instruction.length & 0xF | instruction.encoding.opcode.min(3) << 6,
             stack_change: 0,
             group_count: group_count as u8,
             memory_groups: (load_groups | address_groups.min(GROUPS - load_groups) << 4) as u8,
@@ -368,7 +374,7 @@ impl Prepared {
         self.traits.set(Traits::LOADED, plain && general);
         self.traits.set(Traits::MOVE, core.move_elimination && instruction.renaming == Renaming::Move);
         let constants = if core.front_end.line_constants > 0 { encoding.constants } else { 0 };
-        self.bytes |= constants << 4;
+        self.bytes |= constants.min(3) << 4;
         self.traits.set(Traits::WIDE, wide && core.front_end.wide_alone);
         if core.stack_engine.is_some() {
             let (register, _) = core.stack_engine.unwrap_or_default();

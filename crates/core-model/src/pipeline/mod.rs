@@ -169,6 +169,7 @@ impl Pipeline {
                 page: block.fetch_page,
                 length,
                 constants: prepared.constants(),
+                opcode: prepared.opcode(),
             };
             let jumps = prepared.traits.intersects(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
             let fused = jumps || prepared.slots == 0;
@@ -410,7 +411,12 @@ impl Pipeline {
         [load_room, store_room, unit_room]: [u64; 3],
     ) -> u64 {
         let decoded = if traits.intersects(Traits::OWN_DECODER) { 0 } else { supplied };
-        let supplied = self.front_end.supply::<RARE>(port, totals, traits, place, decoded);
+        let mut supplied = self.front_end.supply::<RARE>(port, totals, traits, place, decoded);
+        if RARE && traits.intersects(Traits::MICROCODED) {
+            // The first uops of microcode are allocated while the others are being sequenced.
+            let width = self.core.dispatch_width.max(self.core.front_end.microcode_width).max(1);
+            supplied -= u64::from(decoded.saturating_sub(1) / width);
+        }
         if self.core.front_end.dispatched_lines > 0 && slots > 0 {
             // It is in the line where it ends.
             self.limit_lines(totals, (place.linear + u64::from(place.length.saturating_sub(1))) >> 6);
@@ -470,6 +476,9 @@ impl Pipeline {
         }
         if traits.intersects(Traits::SERIALISING) {
             self.back_end.serialised = retired;
+        }
+        if traits.intersects(Traits::FENCE) {
+            self.front_end.fence(totals, retired);
         }
         if traits.intersects(Traits::FLUSH) {
             port.flush_lines(execution.memory);

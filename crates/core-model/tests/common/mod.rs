@@ -3,7 +3,7 @@
 
 use core_model::{Core, CoreTotals, Model};
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, UsedMemory,
+    Decoder, DecoderOptions, Encoder, FlowControl, Instruction, InstructionInfoFactory, OpAccess, UsedMemory,
     code_asm::CodeAssembler,
 };
 use retire::{Block, BlockId, Branch, BranchKind, CoreEvent, MemoryAccess, Observer};
@@ -85,13 +85,17 @@ pub(crate) fn new(core: &'static Core) -> Model {
 /// Instructions as a model gets them.
 pub(crate) fn describe(code: &[Instruction]) -> Vec<retire::Instruction> {
     let mut info = InstructionInfoFactory::new();
-    code.iter().map(|instruction| describe::instruction(instruction, &mut info)).collect()
+    let mut encoder = Encoder::new(64);
+    let described = code.iter().map(|instruction| {
+        encoder.encode(instruction, instruction.ip()).unwrap();
+        describe::instruction(instruction, &encoder.take_buffer(), &mut info)
+    });
+    described.collect()
 }
 
 /// An instruction as a block of its own.
-fn alone(mut instruction: Instruction) -> Vec<retire::Instruction> {
-    instruction.set_ip(0);
-    describe(&[instruction])
+fn alone(instruction: Instruction) -> Vec<retire::Instruction> {
+    describe(&[instruction]).into_iter().map(|one| retire::Instruction { offset: 0, ..one }).collect()
 }
 
 /// A block in user mode, without accesses and branch.

@@ -12,7 +12,12 @@ const NEAR: std::ops::Range<i64> = 0..2048;
 /// XMM0 to XMM15, whatever their width.
 const VECTORS: RegisterSet = 0xFFFF << XMM;
 
-pub(super) fn encoding(instruction: &Instruction, info: &InstructionInfo, results: RegisterSet) -> Encoding {
+pub(super) fn encoding(
+    instruction: &Instruction,
+    code: &[u8],
+    info: &InstructionInfo,
+    results: RegisterSet,
+) -> Encoding {
     let memory = instruction.op_kinds().any(|kind| kind == OpKind::Memory);
     let stack = instruction.is_stack_instruction();
     let named = (0..instruction.op_count()).any(|operand| {
@@ -30,6 +35,7 @@ pub(super) fn encoding(instruction: &Instruction, info: &InstructionInfo, result
         stack_pointer: addressed || named && !matches!(instruction.mnemonic(), Mnemonic::Pop),
         wide: is_wide(instruction),
         constants: constants(instruction),
+        opcode: opcode(instruction, code),
         two_operands: has_two_operands(instruction, info),
         joined_move: joined_move(instruction),
         plain_access: memory && is_plain_access(instruction) || is_push_or_pop(instruction),
@@ -170,6 +176,28 @@ fn constants(instruction: &Instruction) -> u8 {
     u8::from(displaced) + immediates.max().unwrap_or(0)
 }
 
+/// Where the opcode is in an encoding.
+fn opcode(instruction: &Instruction, code: &[u8]) -> u8 {
+    let is_legacy = |byte: &u8| matches!(byte, 0x26 | 0x2E | 0x36 | 0x3E | 0x64..=0x67 | 0xF0 | 0xF2 | 0xF3);
+    let prefixes = code.iter().take_while(|&byte| is_legacy(byte)).count();
+    let rest = code.get(prefixes..).unwrap_or_default();
+    let more = match instruction.code().encoding() {
+        EncodingKind::VEX if rest.first() == Some(&0xC5) => 2,
+        EncodingKind::VEX | EncodingKind::XOP => 3,
+        EncodingKind::EVEX => 4,
+        _ => {
+            // But for code of 64 bits, INC and DEC alone begin as REX does.
+            let rex = usize::from(rest.len() > 1 && rest[0] & 0xF0 == 0x40);
+            match rest.get(rex..) {
+                Some([0x0F, 0x38 | 0x3A, ..]) => rex + 2,
+                Some([0x0F, ..]) => rex + 1,
+                _ => rex,
+            }
+        }
+    };
+    (prefixes + more) as u8
+}
+
 /// An immediate value that is no sign-extended one of 32 bits, or of 16 bits beside an operand in memory.
 fn is_wide(instruction: &Instruction) -> bool {
     let memory = instruction.op_kinds().any(|kind| kind == OpKind::Memory);
@@ -186,6 +214,7 @@ mod tests {
     use super::*;
     use iced_x86::InstructionInfoFactory;
     use iced_x86::code_asm::*;
+    use iced_x86::{Decoder, DecoderOptions};
 
     #[test]
     fn upper_bits_are_kept_by_legacy_encodings_and_written_by_wide_ones() {
@@ -210,7 +239,7 @@ mod tests {
         let kinds: Vec<_> = a
             .instructions()
             .iter()
-            .map(|instruction| crate::describe::instruction(instruction, &mut info).encoding.upper_bits)
+            .map(|instruction| crate::describe::instruction(instruction, &[], &mut info).encoding.upper_bits)
             .collect();
         use UpperBits::{Cleared, Kept, None, Written};
         let expected = [
@@ -229,6 +258,29 @@ mod tests {
             Cleared,
         ];
         assert_eq!(kinds, expected);
+    }
+
+    #[test]
+    fn opcodes_are_behind_prefixes_and_escapes() {
+        // CMP ESI, 1; CMP R14D, 1; ADD AX, imm16; LOCK INC; MOVZX; MOVAPS; CRC32; PSHUFB; VPXOR, both ways; VADDPS.
+        let cases: [(&[u8], u8); 11] = [
+            (&[0x83, 0xFE, 1], 0),
+            (&[0x41, 0x83, 0xFE, 1], 1),
+            (&[0x66, 0x05, 1, 0], 1),
+            (&[0xF0, 0x48, 0xFF, 0x00], 2),
+            (&[0x0F, 0xB6, 0xC0], 1),
+            (&[0x44, 0x0F, 0x28, 0xC1], 2),
+            (&[0xF2, 0x48, 0x0F, 0x38, 0xF1, 0xC1], 4),
+            (&[0x66, 0x0F, 0x38, 0x00, 0xC1], 3),
+            (&[0xC5, 0xE9, 0xEF, 0xCA], 2),
+            (&[0xC4, 0xC1, 0x69, 0xEF, 0xC8], 3),
+            (&[0x62, 0xF1, 0x7C, 0x48, 0x58, 0xC1], 4),
+        ];
+        for (code, expected) in cases {
+            let instruction = Decoder::new(64, code, DecoderOptions::NONE).decode();
+            assert!(!instruction.is_invalid(), "{code:x?}");
+            assert_eq!(opcode(&instruction, code), expected, "{code:x?}");
+        }
     }
 
     #[test]

@@ -60,11 +60,13 @@ impl Observed {
         let mut instruction = Instruction::default();
         let mut info = InstructionInfoFactory::new();
         let described = (0..count).map(|_| {
+            let start = decoder.position();
             decoder.decode_out(&mut instruction);
+            let code = bytes.get(start..decoder.position()).unwrap_or_default();
             ending = Ending::new(&instruction);
             let special = Special::new(&instruction);
             batched &= special == Special::No && ending != Ending::Far && !is_single(&instruction);
-            (describe::instruction(&instruction, &mut info), special)
+            (describe::instruction(&instruction, code, &mut info), special)
         });
         let (described, specials): (Vec<_>, Vec<_>) = described.unzip();
         // Where execution goes on does not show whether that has jumped.
