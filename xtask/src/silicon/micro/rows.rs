@@ -202,6 +202,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::indirect("indirect, 16 random").bytes(16),
     Row::indirect("indirect, 16 targets, 64 in turn").in_turn(16, 64),
     Row::indirect("indirect, 16 targets, 512 in turn").in_turn(16, 512),
+    Row::indirect("indirect, 16 targets, 1024 in turn").in_turn(16, 1024),
+    Row::indirect("indirect, 16 targets, 2048 in turn").in_turn(16, 2048),
     Row::indirect("indirect, 16 targets, 4096 in turn").in_turn(16, 4096),
     Row::decided("target decided 7 jumps before", 7),
     Row::decided("target decided 9 jumps before", 9),
