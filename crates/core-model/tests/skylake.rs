@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Run, assemble, read};
+use common::{CODE, Run, assemble, read};
 use core_model::{Core, FrontEnd, SKYLAKE_SP};
 use iced_x86::code_asm::*;
 use iced_x86::{FlowControl, IcedError, Register};
@@ -38,7 +38,7 @@ fn behind(
     let mut cycles = [0; EXECUTIONS];
     for cycles in &mut cycles {
         for one @ (_, instruction) in
-            defined.iter().filter(|(_, one)| one.ip() < 0x40_0008 || one.ip() >= target)
+            defined.iter().filter(|(_, one)| one.ip() < CODE + 8 || one.ip() >= target)
         {
             let loads = [read(0x10_0000, 8)];
             let memory = if instruction.memory_base() != Register::None { &loads[..] } else { &[] };

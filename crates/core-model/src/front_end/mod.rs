@@ -542,11 +542,11 @@ impl Shaped for FrontEnd {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
         let place = self.cycle.wrapping_sub(now);
         let lead = self.cycle.saturating_sub(self.predicted).min(LEAD + 1);
-        shape.push(lead << 32 | u64::from(u32::try_from(place.wrapping_add(1 << 31)).ok()?));
+        let place = u64::from(u32::try_from(place.wrapping_add(1 << 31)).ok()?);
+        shape.push(u64::from(self.decoded_branches) << 40 | lead << 32 | place);
         let used = u64::from(u8::try_from(self.used).ok()?);
         let bytes = u64::from(u8::try_from(self.bytes).ok()?);
-        let mut word = u64::from(self.decoded_branches & 3) << 30
-            | self.ahead << 24
+        let mut word = self.ahead << 24
             | used << 16
             | bytes << 8
             | u64::from(self.taken & 7) << 5
@@ -593,7 +593,8 @@ impl Shaped for FrontEnd {
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
         let place = shape.next();
         self.cycle = now.wrapping_add(place & 0xFFFF_FFFF).wrapping_sub(1 << 31);
-        self.predicted = self.cycle.saturating_sub(place >> 32);
+        self.predicted = self.cycle.saturating_sub(place >> 32 & 0xFF);
+        self.decoded_branches = (place >> 40) as u8;
         let mut word = shape.next();
         for before in self.before.iter_mut().rev() {
             let count = (word >> 1 & 0x7F) as u32;
@@ -608,8 +609,7 @@ impl Shaped for FrontEnd {
             _ => Path::Loop,
         };
         (self.bytes, self.used) = ((word >> 8 & 0xFF) as u32, (word >> 16 & 0xFF) as u32);
-        self.ahead = word >> 24 & 0x3F;
-        self.decoded_branches = (word >> 30 & 3) as u8;
+        self.ahead = word >> 24 & 0xFF;
         (self.piece, self.line, self.page) = (shape.next(), shape.next(), shape.next());
         (self.loop_branch, self.loop_target, self.loop_count, self.loop_uops) = (u64::MAX, 0, 0, 0);
         self.replayed = u64::MAX;
@@ -646,5 +646,29 @@ impl Shaped for FrontEnd {
             n += 1;
             self.left[self.entered.wrapping_sub(n) % QUEUE] = self.cycle + after;
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SKYLAKE_SP;
+
+    #[test]
+    fn what_is_behind_a_fence_is_another_state() {
+        let shape = |front_end: &FrontEnd| {
+            let mut shape = Vec::new();
+            front_end.save(100, &mut shape).map(|()| shape)
+        };
+        let mut totals = CoreTotals::default();
+        let [mut begun, mut fenced] = [FrontEnd::new(&SKYLAKE_SP), FrontEnd::new(&SKYLAKE_SP)];
+        begun.restart(&mut totals, 100);
+        fenced.fence(&mut totals, 100);
+        let saved = shape(&fenced);
+        assert!(saved.is_some());
+        assert_ne!(shape(&begun), saved);
+        begun.restore(100, &mut Words::new(&saved.clone().unwrap_or_default()));
+        assert_eq!(begun.decoded_branches, fenced.decoded_branches);
+        assert_eq!(shape(&begun), saved);
     }
 }

@@ -385,7 +385,7 @@ fn idioms_of_avx_are_renamed() {
     use retire::Renaming;
     let renaming = |bytes: &[u8]| {
         let instruction = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
-        soft_cpu::describe::instruction(&instruction, &[], &mut InstructionInfoFactory::new()).renaming
+        soft_cpu::describe::instruction(&instruction, bytes, &mut InstructionInfoFactory::new()).renaming
     };
     // VPXOR xmm1, xmm2, xmm2 and with another register; VMOVAPS ymm1, ymm2 and to itself.
     assert_eq!(renaming(&[0xC5, 0xE9, 0xEF, 0xCA]), Renaming::Zero);

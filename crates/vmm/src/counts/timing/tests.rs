@@ -13,7 +13,7 @@ const ALL: PrivilegeFilter = PrivilegeFilter::ALL;
 /// A block of one instruction, at address 0.
 fn define(core: &SharedCore, bytes: &[u8]) -> Block<'static> {
     let instruction = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE).decode();
-    let described = describe::instruction(&instruction, &[], &mut InstructionInfoFactory::new());
+    let described = describe::instruction(&instruction, bytes, &mut InstructionInfoFactory::new());
     Block {
         id: core.drive().define(&[described]),
         first: 0,
