@@ -8,6 +8,7 @@ use iced_x86::{
 };
 use retire::{Block, BlockId, Branch, BranchKind, CoreEvent, MemoryAccess, Observer};
 use soft_cpu::describe;
+use std::ops::RangeInclusive;
 
 /// Where code is assembled.
 pub(crate) const CODE: u64 = 0x40_0000;
@@ -170,7 +171,9 @@ pub(crate) fn shares(totals: &CoreTotals) -> Shares {
     }
 }
 
-const PASSES: u32 = 2_000;
+/// Instructions of a loop that count, and its passes; as many come before, and bring its code and data to the caches.
+const INSTRUCTIONS: usize = 60_000;
+const PASSES: RangeInclusive<usize> = 50..=1_000;
 const COPIES: u32 = 56;
 const PLACE: u64 = 0x10_0000;
 
@@ -186,6 +189,21 @@ fn accesses(instruction: &Instruction) -> Vec<MemoryAccess> {
     }
 }
 
+/// Cycles of each copy in a loop of so many instructions.
+fn per_copy<T>(
+    instructions: usize,
+    on: &mut T,
+    pass: impl Fn(&mut T),
+    cycles: impl Fn(&mut T) -> u64,
+) -> f64 {
+    let passes = (INSTRUCTIONS / instructions).clamp(*PASSES.start(), *PASSES.end());
+    let ends = [(); 2].map(|()| {
+        (0..passes).for_each(|_| pass(on));
+        cycles(on)
+    });
+    (ends[1] - ends[0]) as f64 / (f64::from(COPIES) * passes as f64)
+}
+
 /// Cycles of some instructions on a core, in a loop of some copies; what they access is one place, by displacement.
 pub(crate) fn looped(core: &'static Core, body: impl Fn(&mut CodeAssembler)) -> f64 {
     let mut run = Run::new(core);
@@ -194,13 +212,13 @@ pub(crate) fn looped(core: &'static Core, body: impl Fn(&mut CodeAssembler)) -> 
         a.jmp(CODE).unwrap();
     }));
     let memory: Vec<_> = code.iter().map(|(_, one)| accesses(one)).collect();
-    for _ in 0..PASSES {
+    let pass = |run: &mut Run| {
         for (step, memory) in code.iter().zip(&memory) {
             let jump = step.1.is_jmp_short_or_near();
             run.step(step, memory, jump.then_some((true, CODE)));
         }
-    }
-    run.totals().cycles as f64 / f64::from(COPIES * PASSES)
+    };
+    per_copy(code.len(), &mut run, pass, |run| run.totals().cycles)
 }
 
 /// The same of instructions without memory that are defined and retire as one block.
@@ -217,11 +235,13 @@ pub(crate) fn looped_as_block(core: &'static Core, body: impl Fn(&mut CodeAssemb
     let mut model = new(core);
     let id = model.define(&instructions);
     let branch = Some(Branch { kind: BranchKind::DirectJump, taken: true, target: CODE });
-    for _ in 0..PASSES {
+    let pass = |model: &mut Model| {
         model.retire(&Block { branch, ..block(id, &instructions) });
-    }
-    model.event(CoreEvent::Serialise);
-    model.totals(true).cycles as f64 / f64::from(COPIES * PASSES)
+    };
+    per_copy(code.len(), &mut model, pass, |model| {
+        model.event(CoreEvent::Serialise);
+        model.totals(true).cycles
+    })
 }
 
 /// Within 8 %.

@@ -117,10 +117,11 @@ impl Row {
         Self { warm: 800, ..row.buffer(lines * 64) }
     }
 
-    /// A jump whose target a branch decides that is so many jumps before, behind branches of random directions.
+    /// A jump whose target a branch decides that is so many jumps before, behind branches of random directions. It has
+    /// learnt after a third of the runs on silicon: with all of them no figure changes by more than 0.6 %.
     const fn decided(name: &'static str, jumps: usize) -> Self {
         let code = Code::Apart("silicon_decides", jumps, "silicon_decided");
-        Self { code, ..Self::new(name, "", [2_000, 10_000]).buffer(4 * KIB).learning() }
+        Self { code, repeats: 16, ..Self::new(name, "", [2_000, 10_000]).buffer(4 * KIB) }
     }
 
     const fn repeated(name: &'static str, code: &'static [u8], times: usize, counts: [u64; 2]) -> Self {
