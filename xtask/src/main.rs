@@ -34,6 +34,8 @@ mod error;
 mod events;
 mod host_tests;
 mod images;
+#[cfg(test)]
+mod imports;
 mod lines;
 mod linux;
 #[cfg(feature = "engines")]

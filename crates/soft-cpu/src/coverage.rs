@@ -5,8 +5,6 @@
 
 mod operands;
 mod page;
-#[cfg(test)]
-mod tests;
 
 pub use page::markdown;
 
@@ -102,16 +100,19 @@ fn support<B: Bus>(code: Code, mode: Mode) -> Support {
         .unwrap_or(Support::Missing)
 }
 
-/// Why a form is missing although CPUID announces it.
-fn excuse(form: &Form) -> Option<&'static str> {
-    if form.features.iter().any(|feature| feature.starts_with("FPU")) {
-        return Some("long mode does not exist without the FPU's CPUID bit");
-    }
-    None
-}
-
 impl Form {
-    fn modes(&self) -> [Support; 3] {
+    /// Why it is missing although CPUID announces it.
+    #[must_use]
+    pub fn excuse(&self) -> Option<&'static str> {
+        if self.features.iter().any(|feature| feature.starts_with("FPU")) {
+            return Some("long mode does not exist without the FPU's CPUID bit");
+        }
+        None
+    }
+
+    /// In modes of 64, 32 and 16 bits.
+    #[must_use]
+    pub fn modes(&self) -> [Support; 3] {
         [self.bits64, self.bits32, self.bits16]
     }
 }

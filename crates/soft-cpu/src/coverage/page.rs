@@ -1,6 +1,6 @@
 //! The page of instructions in the documentation.
 
-use super::{Form, Support, excuse, forms};
+use super::{Form, Support, forms};
 use crate::bus::Bus;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -89,7 +89,7 @@ fn rows(forms: &[Form]) -> Rows {
             notes.extend(forms.iter().filter(missing).map(|form| form.text));
         }
         let announced = forms.iter().filter(|form| form.announced);
-        if let Some(excuse) = announced.filter(missing).find_map(|form| excuse(form)) {
+        if let Some(excuse) = announced.filter(missing).find_map(|form| form.excuse()) {
             notes.push(excuse);
         }
         rows.entry((cells, notes.join(" "))).or_default().insert(mnemonic.to_owned());

@@ -1,10 +1,7 @@
 //! Random code with random registers and translation tables: nothing panics, every run ends, and accounting holds.
-#![allow(clippy::unwrap_used, reason = "test code")]
 
-mod common;
-
+use crate::common::{BASE, CONSOLE, ObservedBus, Recorder, TestBus, reset};
 use arm_cpu::{Budget, Cpu, Exit, SystemRegister};
-use common::{BASE, CONSOLE, ObservedBus, Recorder, TestBus, reset};
 use proptest::prelude::*;
 use std::fmt;
 
@@ -71,7 +68,7 @@ fn case() -> impl Strategy<Value = Case> {
         })
 }
 
-fn prepare<const OBSERVED: bool>(case: &Case, bus: &mut common::AnyBus<OBSERVED>) -> arm_cpu::State {
+fn prepare<const OBSERVED: bool>(case: &Case, bus: &mut crate::common::AnyBus<OBSERVED>) -> arm_cpu::State {
     bus.write_words(BASE, &case.code);
     // Vectors are code as well.
     for vector in 0..16 {

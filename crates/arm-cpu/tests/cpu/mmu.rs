@@ -1,9 +1,7 @@
 //! A program at EL1 that switches the MMU on and looks at what it does, at EL0 too.
 
-mod common;
-
+use crate::common::{AnyBus, BASE, CONSOLE, Recorder, reset};
 use arm_cpu::{Budget, Cpu, Exit, State};
-use common::{AnyBus, BASE, CONSOLE, Recorder, reset};
 
 /// Where the program is, its exception vectors, a page of EL0's, and what the program reports.
 const PROGRAM: u64 = BASE + 0x20_0000;

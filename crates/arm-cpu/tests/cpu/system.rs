@@ -1,12 +1,9 @@
 //! Exceptions, system registers and accounting at EL1 and EL0.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
 
-mod common;
-
+use crate::common::{BASE, TestBus, reset};
 use arm_cpu::{
     Budget, Cause, Class, Cpu, DebugStop, DebugStops, ExceptionCount, Exit, State, SystemRegister,
 };
-use common::{BASE, TestBus, reset};
 use retire::BranchKind;
 
 const VBAR: u64 = BASE + 0x1000;

@@ -1,10 +1,7 @@
 //! The retirement stream: what an observer is told, in blocks and one by one.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
 
-mod common;
-
+use crate::common::{BASE, CONSOLE, ObservedBus, Recorder, TestBus, reset};
 use arm_cpu::{Budget, Cpu, Exit, State, SystemRegister};
-use common::{BASE, CONSOLE, ObservedBus, Recorder, TestBus, reset};
 use retire::{Branch, BranchKind, CoreEvent};
 
 const VBAR: SystemRegister = SystemRegister::new(3, 0, 12, 0, 0);
@@ -35,7 +32,7 @@ fn state() -> State {
     state
 }
 
-fn fill<const OBSERVED: bool>(bus: &mut common::AnyBus<OBSERVED>) {
+fn fill<const OBSERVED: bool>(bus: &mut crate::common::AnyBus<OBSERVED>) {
     bus.write_words(BASE, PROGRAM);
     // The handler of SVC: eret.
     bus.write_words(HANDLER, &[0xD69F_03E0]);

@@ -1,10 +1,7 @@
 //! Starting again and again in the same memory.
-#![allow(clippy::unwrap_used, reason = "test code")]
 
-mod common;
-
+use crate::common::{BASE, MIDR, TestBus, reset};
 use arm_cpu::{Budget, Cpu, State};
-use common::{BASE, MIDR, TestBus, reset};
 
 /// MOVZ X0, #number; STR X0, \[X1\].
 fn code(number: u32) -> [u32; 2] {
