@@ -2,6 +2,7 @@
 
 use crate::cargo::{capture, cargo, line, run};
 use crate::compiled;
+use crate::concurrently::{concurrently, cores};
 use crate::docs::docs;
 use crate::error::TaskError;
 use crate::host_tests::host_tests;
@@ -16,9 +17,9 @@ use crate::tma;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
 use anstyle::Style;
 use clap::ValueEnum;
-use std::cell::OnceCell;
 use std::fs;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 const BOLD: Style = Style::new().bold();
@@ -27,7 +28,7 @@ const DIM: Style = Style::new().dimmed();
 /// Seconds that an image may take under QEMU.
 const QEMU_TIMEOUT: &str = "120";
 
-/// A part of what CI checks, in the order in which they run.
+/// A part of what CI checks, in the order in which they run, or begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Stage {
     /// rustfmt, and no line too long
@@ -44,14 +45,14 @@ pub(crate) enum Stage {
     Guest,
     /// The guest images with a model of the core
     Timing,
+    /// A Linux guest
+    Linux,
     /// The soft engine writes the same trace twice
     Repeats,
     /// Compiled code does what the interpreter does
     Compiled,
     /// Workloads are bound by what they were written for
     Tma,
-    /// A Linux guest
-    Linux,
     /// The guest images under QEMU
     Qemu,
 }
@@ -72,6 +73,11 @@ impl Stage {
             Self::Linux => "a Linux guest",
             Self::Qemu => "guest images under QEMU",
         }
+    }
+
+    /// One guest after the other: others run beside it.
+    fn one_by_one(self) -> bool {
+        matches!(self, Self::Linux | Self::Repeats | Self::Compiled | Self::Tma)
     }
 
     fn run(self, built: &Built) -> Result<Tally, TaskError> {
@@ -119,8 +125,8 @@ impl Stage {
 /// The vpmu command and the guest images, each built when it is first needed.
 #[derive(Default)]
 struct Built {
-    vpmu: OnceCell<Vpmu>,
-    images: OnceCell<Vec<GuestImage>>,
+    vpmu: OnceLock<Vpmu>,
+    images: OnceLock<Vec<GuestImage>>,
 }
 
 impl Built {
@@ -162,17 +168,26 @@ pub(crate) struct TestArgs {
 /// Runs the stages; the first failure on the host's side ends it, guest checks are all run.
 pub(crate) fn test(args: &TestArgs) -> Result<(), TaskError> {
     let built = Built::default();
+    let wanted: Vec<_> = Stage::value_variants()
+        .iter()
+        .copied()
+        .filter(|stage| args.stages.is_empty() || args.stages.contains(stage))
+        .collect();
     let mut totals = Tally::default();
-    for &stage in Stage::value_variants() {
-        if args.stages.is_empty() || args.stages.contains(&stage) {
-            if args.stages.is_empty() && stage != Stage::Format {
-                // First of all, so that the first minutes show something of the product.
-                built.then(|_, _| Ok(Tally::default()))?;
-            }
+    for stages in wanted.chunk_by(|before, stage| before.one_by_one() && stage.one_by_one()) {
+        if stages.len() > 1 || args.stages.is_empty() && stages != [Stage::Format] {
+            // First of all, so that the first minutes show something of the product; and only once.
+            built.then(|_, _| Ok(Tally::default()))?;
+        }
+        let run = |&stage: &Stage| {
             announce(stage.title());
             let start = Instant::now();
-            totals += stage.run(&built)?;
+            let tally = stage.run(&built);
             anstream::println!("{DIM}   {}: {:.0} s{DIM:#}", stage.title(), start.elapsed().as_secs_f64());
+            tally
+        };
+        for tally in concurrently(stages, cores(), run) {
+            totals += tally?;
         }
     }
 
