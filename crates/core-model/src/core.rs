@@ -210,11 +210,14 @@ pub struct BranchCycles {
     pub returns: u32,
     /// Indirect jumps and calls of which history knows another target than their address alone.
     pub overridden: u32,
+    /// A direct jump, taken, that follows another taken branch is predicted with it, and so is one of those behind a
+    /// direct jump; else a direct jump takes a cycle.
+    pub two_ahead: bool,
 }
 
 impl BranchCycles {
     /// No kind makes a difference.
-    pub const NONE: Self = Self { indirect_jumps: 0, calls: 0, returns: 0, overridden: 0 };
+    pub const NONE: Self = Self { indirect_jumps: 0, calls: 0, returns: 0, overridden: 0, two_ahead: false };
 
     pub(crate) fn of(&self, kind: BranchKind, overridden: bool) -> u32 {
         let of_kind = match kind {

@@ -89,8 +89,15 @@ pub const ZEN5: Core = Core {
         return_stack: 52,
         taken_branches: 2,
         slow_target: 1,
-        // measured: calls of any kind and returns 2 cycles each, indirect jumps one, unless fetch has as much to do.
-        branch_cycles: BranchCycles { indirect_jumps: 1, calls: 2, returns: 2, overridden: 4 },
+        // measured: calls of any kind and returns 2 cycles each, indirect jumps one, unless fetch has as much to do;
+        // jumps, calls and returns with one to four jumps behind them (docs/silicon.md, "Mechanisms").
+        branch_cycles: BranchCycles {
+            indirect_jumps: 1,
+            calls: 2,
+            returns: 2,
+            overridden: 3,
+            two_ahead: true,
+        },
         indirect_bubble: 0,
         // estimate: as Zen 3.
         unknown_branch: 10,

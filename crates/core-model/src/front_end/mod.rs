@@ -1,6 +1,7 @@
 //! Supply of uops: uop cache, decoders, loop stream detector, microcode sequencer, instruction cache and TLB.
 
 mod line;
+mod two_ahead;
 
 use crate::core::{self, Core};
 use crate::instruction::Traits;
@@ -11,6 +12,7 @@ use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
 use line::Line;
 use retire::Branch;
+use two_ahead::TwoAhead;
 
 /// Iterations after which a loop is known to be one.
 const LOOP_ITERATIONS: u32 = 16;
@@ -83,8 +85,9 @@ pub(crate) struct FrontEnd {
     decoded_branches: u8,
     /// Cycles by which the branch predictor is ahead of the decoders.
     ahead: u64,
-    /// When it has predicted the newest taken branch.
+    /// When it has predicted the newest taken branch, and whether another one can go with that.
     predicted: u64,
+    two_ahead: TwoAhead,
     /// The taken branch that may close a loop: its address, target, iterations, and uops since the last one.
     loop_branch: u64,
     loop_target: u64,
@@ -124,6 +127,7 @@ impl FrontEnd {
             decoded_branches: 0,
             ahead: 0,
             predicted: 0,
+            two_ahead: TwoAhead::begun(),
             loop_branch: u64::MAX,
             loop_target: 0,
             loop_count: 0,
@@ -257,6 +261,10 @@ impl FrontEnd {
             ahead: self.ahead,
             decoded: self.core.front_end.decodes_until_branch && (!begins || self.decoded_branches > 0),
         };
+        if self.piece != u64::MAX && other_piece && self.core.prediction.branch_cycles.two_ahead {
+            let cycles = self.two_ahead.next_line(&self.core.prediction.branch_cycles);
+            self.predict(totals, cycles);
+        }
         let entered = port.enter(totals, &entry);
         self.piece = physical >> self.piece_shift;
         self.page = page;
@@ -460,7 +468,8 @@ impl FrontEnd {
         let prediction = &self.core.prediction;
         let cycles =
             if outcome.slow { prediction.slow_target + 1 } else { u32::from(prediction.taken_branches == 1) };
-        self.predict(totals, cycles.max(prediction.branch_cycles.of(branch.kind, outcome.overridden)));
+        let of_kind = self.two_ahead.cycles(&prediction.branch_cycles, branch.kind, outcome.overridden);
+        self.predict(totals, cycles.max(of_kind));
     }
 
     /// The predictor takes some cycles for a taken branch, and fetch waits for it if it is not ahead: measured on
@@ -510,6 +519,7 @@ impl FrontEnd {
         self.ahead = 0;
         self.stall(totals, cycles.into());
         self.predicted = self.cycle;
+        self.two_ahead = TwoAhead::begun();
     }
 
     /// Everything that was fetched is thrown away, and supply begins again at `cycle`.
@@ -523,6 +533,7 @@ impl FrontEnd {
         self.line = u64::MAX;
         self.cycle = self.cycle.max(cycle);
         self.predicted = self.cycle;
+        self.two_ahead = TwoAhead::begun();
     }
 
     /// Translations have changed.
@@ -543,7 +554,7 @@ impl Shaped for FrontEnd {
         let place = self.cycle.wrapping_sub(now);
         let lead = self.cycle.saturating_sub(self.predicted).min(LEAD + 1);
         let place = u64::from(u32::try_from(place.wrapping_add(1 << 31)).ok()?);
-        shape.push(u64::from(self.decoded_branches) << 40 | lead << 32 | place);
+        shape.push(self.two_ahead.save() << 48 | u64::from(self.decoded_branches) << 40 | lead << 32 | place);
         let used = u64::from(u8::try_from(self.used).ok()?);
         let bytes = u64::from(u8::try_from(self.bytes).ok()?);
         let mut word = self.ahead << 24
@@ -595,6 +606,7 @@ impl Shaped for FrontEnd {
         self.cycle = now.wrapping_add(place & 0xFFFF_FFFF).wrapping_sub(1 << 31);
         self.predicted = self.cycle.saturating_sub(place >> 32 & 0xFF);
         self.decoded_branches = (place >> 40) as u8;
+        self.two_ahead = TwoAhead::of(place >> 48);
         let mut word = shape.next();
         for before in self.before.iter_mut().rev() {
             let count = (word >> 1 & 0x7F) as u32;
@@ -652,14 +664,31 @@ impl Shaped for FrontEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SKYLAKE_SP;
+    use crate::{SKYLAKE_SP, ZEN5};
+    use retire::BranchKind;
+
+    fn shape(front_end: &FrontEnd) -> Option<Vec<u64>> {
+        let mut shape = Vec::new();
+        front_end.save(100, &mut shape).map(|()| shape)
+    }
+
+    #[test]
+    fn a_jump_that_may_have_another_one_with_it_is_another_state() {
+        let branches = &ZEN5.prediction.branch_cycles;
+        let [mut one, mut two] = [FrontEnd::new(&ZEN5), FrontEnd::new(&ZEN5)];
+        one.two_ahead.cycles(branches, BranchKind::DirectJump, false);
+        two.two_ahead.cycles(branches, BranchKind::DirectJump, false);
+        two.two_ahead.cycles(branches, BranchKind::DirectJump, false);
+        let saved = shape(&two);
+        assert!(saved.is_some());
+        assert_ne!(shape(&one), saved);
+        one.restore(100, &mut Words::new(&saved.clone().unwrap_or_default()));
+        assert_eq!(one.two_ahead, two.two_ahead);
+        assert_eq!(shape(&one), saved);
+    }
 
     #[test]
     fn what_is_behind_a_fence_is_another_state() {
-        let shape = |front_end: &FrontEnd| {
-            let mut shape = Vec::new();
-            front_end.save(100, &mut shape).map(|()| shape)
-        };
         let mut totals = CoreTotals::default();
         let [mut begun, mut fenced] = [FrontEnd::new(&SKYLAKE_SP), FrontEnd::new(&SKYLAKE_SP)];
         begun.restart(&mut totals, 100);

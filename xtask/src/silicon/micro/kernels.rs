@@ -37,6 +37,17 @@ macro_rules! kernels {
     };
 }
 
+/// Calls of a function with this code.
+macro_rules! calls {
+    ($code:literal) => {
+        concat!(
+            "1: .rept 8; call 2f; .p2align 5; .endr; sub rsi, 8; jne 1b; xor eax, eax; ret; .p2align 6; 2:;",
+            $code,
+            "; ret"
+        )
+    };
+}
+
 kernels! {
     // Follows pointers, and goes on where it stopped, which is kept at [RDX].
     silicon_chase 0x20 "mov rax, [rdx]; .skip 5, 0x90; 1: .rept 8; mov rax, [rax]; .endr; sub rsi, 8; jne 1b
@@ -62,6 +73,13 @@ kernels! {
         4: nop; jmp 6f; .skip 29, 0x90; 5: nop; nop; jmp 6f; .skip 7, 0x90; 6:";
     silicon_calls 0x10 "1: .rept 8; call 2f; .p2align 5; .endr; sub rsi, 8; jne 1b; xor eax, eax; ret
         .p2align 6; 2: ret";
+    // The same with jumps in the function, and with lines of code.
+    silicon_calls_1_jump 0x10 calls!("jmp 3f; .p2align 5; 3:");
+    silicon_calls_2_jumps 0x10 calls!(".rept 2; jmp 3f; .p2align 5; 3:; .endr");
+    silicon_calls_4_jumps 0x10 calls!(".rept 4; jmp 3f; .p2align 5; 3:; .endr");
+    silicon_calls_1_line 0x10 calls!(".rept 8; nop dword ptr [rax + rax + 0x40000000]; .endr");
+    silicon_calls_2_lines 0x10 calls!(".rept 16; nop dword ptr [rax + rax + 0x40000000]; .endr");
+    silicon_calls_4_lines 0x10 calls!(".rept 32; nop dword ptr [rax + rax + 0x40000000]; .endr");
     // Indirect calls of a function that adds.
     silicon_calls_indirect 0x10 "lea rdx, [rip + 2f]; 1: .rept 4; call rdx; .p2align 5; .endr; sub rsi, 4; jne 1b
         ret; .p2align 6; 2: add rax, 1; ret";
