@@ -210,8 +210,8 @@ pub struct BranchCycles {
     pub returns: u32,
     /// Indirect jumps and calls of which history knows another target than their address alone.
     pub overridden: u32,
-    /// A direct jump, taken, that follows another taken branch is predicted with it, and so is one of those behind a
-    /// direct jump; else a direct jump takes a cycle.
+    /// A taken direct jump, or the end of a line of code, is predicted in the same cycle as what was predicted before
+    /// it if that was the first of the two, and takes a cycle else.
     pub two_ahead: bool,
 }
 

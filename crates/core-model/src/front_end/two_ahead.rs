@@ -39,7 +39,7 @@ impl TwoAhead {
             Self::Full if direct => (1, Self::Jump),
             _ if direct => (0, Self::Full),
             Self::Jump if overridden => (0, Self::Full),
-            Self::Line if overridden => (of_kind - 1, Self::Full),
+            Self::Line if overridden => (of_kind.saturating_sub(1), Self::Full),
             _ if overridden => (of_kind, Self::Full),
             _ => (of_kind, Self::Other),
         };
