@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{CODE, Run, assemble, read};
+use common::{CODE, Run, assemble, per_pass, read};
 use core_model::{Core, GOLDEN_COVE, REDWOOD_COVE, SKYLAKE_SP};
 use iced_x86::code_asm::*;
 
@@ -71,17 +71,13 @@ fn three_loads(core: &'static Core, places: [u64; 3]) -> f64 {
         }
         a.jmp(CODE).unwrap();
     }));
-    let mut ends = [0; 2];
-    for end in &mut ends {
-        for _ in 0..PASSES {
-            for (step, place) in code.iter().zip(places) {
-                run.step(step, &[read(0x10_0040 + place, 8)], None);
-            }
-            run.step(&code[3], &[], Some((true, CODE)));
+    let pass = |run: &mut Run| {
+        for (step, place) in code.iter().zip(places) {
+            run.step(step, &[read(0x10_0040 + place, 8)], None);
         }
-        *end = run.totals().cycles;
-    }
-    (ends[1] - ends[0]) as f64 / f64::from(PASSES)
+        run.step(&code[3], &[], Some((true, CODE)));
+    };
+    per_pass(code.len(), &mut run, pass, |run| run.totals().cycles)
 }
 
 #[test]

@@ -262,7 +262,7 @@ impl FrontEnd {
             decoded: self.core.front_end.decodes_until_branch && (!begins || self.decoded_branches > 0),
         };
         if self.piece != u64::MAX && other_piece && self.core.prediction.branch_cycles.two_ahead {
-            let cycles = self.two_ahead.next_line(&self.core.prediction.branch_cycles);
+            let cycles = self.two_ahead.next_line();
             self.predict(totals, cycles);
         }
         let entered = port.enter(totals, &entry);
@@ -516,8 +516,12 @@ impl FrontEnd {
 
     /// Decoders redirect fetch, which loses cycles.
     pub(crate) fn redirect(&mut self, totals: &mut CoreTotals, cycles: u32) {
-        self.ahead = 0;
         self.stall(totals, cycles.into());
+        self.predict_anew();
+    }
+
+    fn predict_anew(&mut self) {
+        self.ahead = 0;
         self.predicted = self.cycle;
         self.two_ahead = TwoAhead::begun();
     }
@@ -525,15 +529,13 @@ impl FrontEnd {
     /// Everything that was fetched is thrown away, and supply begins again at `cycle`.
     pub(crate) fn restart(&mut self, totals: &mut CoreTotals, cycle: u64) {
         self.end_cycle(totals);
-        self.ahead = 0;
         self.leave_loop(totals);
         self.loop_count = 0;
         self.loop_branch = u64::MAX;
         self.piece = u64::MAX;
         self.line = u64::MAX;
         self.cycle = self.cycle.max(cycle);
-        self.predicted = self.cycle;
-        self.two_ahead = TwoAhead::begun();
+        self.predict_anew();
     }
 
     /// Translations have changed.

@@ -48,9 +48,8 @@ impl TwoAhead {
     }
 
     /// Cycles for the next line of code, without a jump.
-    pub(super) fn next_line(&mut self, core: &BranchCycles) -> u32 {
+    pub(super) fn next_line(&mut self) -> u32 {
         let (cycles, now) = match *self {
-            _ if !core.two_ahead => (0, Self::Full),
             Self::Full | Self::Ended => (1, Self::Line),
             Self::Jump | Self::Line | Self::Other => (0, Self::Ended),
         };
@@ -92,7 +91,7 @@ mod tests {
             let all = steps.iter().copied().cycle().take(steps.len() * count);
             let cycles = all.map(|step| match step {
                 Some((kind, overridden)) => before.cycles(core, kind, overridden),
-                None => before.next_line(core),
+                None => before.next_line(),
             });
             cycles.sum()
         };

@@ -189,8 +189,8 @@ fn accesses(instruction: &Instruction) -> Vec<MemoryAccess> {
     }
 }
 
-/// Cycles of each copy in a loop of so many instructions.
-fn per_copy<T>(
+/// Cycles of each pass of a loop of so many instructions.
+pub(crate) fn per_pass<T>(
     instructions: usize,
     on: &mut T,
     pass: impl Fn(&mut T),
@@ -201,7 +201,7 @@ fn per_copy<T>(
         (0..passes).for_each(|_| pass(on));
         cycles(on)
     });
-    (ends[1] - ends[0]) as f64 / (f64::from(COPIES) * passes as f64)
+    (ends[1] - ends[0]) as f64 / passes as f64
 }
 
 /// Cycles of some instructions on a core, in a loop of some copies; what they access is one place, by displacement.
@@ -218,7 +218,7 @@ pub(crate) fn looped(core: &'static Core, body: impl Fn(&mut CodeAssembler)) -> 
             run.step(step, memory, jump.then_some((true, CODE)));
         }
     };
-    per_copy(code.len(), &mut run, pass, |run| run.totals().cycles)
+    per_pass(code.len(), &mut run, pass, |run| run.totals().cycles) / f64::from(COPIES)
 }
 
 /// The same of instructions without memory that are defined and retire as one block.
@@ -238,10 +238,11 @@ pub(crate) fn looped_as_block(core: &'static Core, body: impl Fn(&mut CodeAssemb
     let pass = |model: &mut Model| {
         model.retire(&Block { branch, ..block(id, &instructions) });
     };
-    per_copy(code.len(), &mut model, pass, |model| {
+    let cycles = |model: &mut Model| {
         model.event(CoreEvent::Serialise);
         model.totals(true).cycles
-    })
+    };
+    per_pass(code.len(), &mut model, pass, cycles) / f64::from(COPIES)
 }
 
 /// Within 8 %.

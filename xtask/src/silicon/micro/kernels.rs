@@ -71,9 +71,8 @@ kernels! {
     // A jump to one of two targets, as the last of these branches went.
     silicon_decided 0 "lea rcx, [rip + 4f]; lea rdx, [rip + 5f]; bt rax, 60; cmovc rcx, rdx; jmp rcx; .skip 30, 0x90
         4: nop; jmp 6f; .skip 29, 0x90; 5: nop; nop; jmp 6f; .skip 7, 0x90; 6:";
-    silicon_calls 0x10 "1: .rept 8; call 2f; .p2align 5; .endr; sub rsi, 8; jne 1b; xor eax, eax; ret
-        .p2align 6; 2: ret";
-    // The same with jumps in the function, and with lines of code.
+    // Calls of a function of RET, of jumps, and of lines of code.
+    silicon_calls 0x10 calls!("");
     silicon_calls_1_jump 0x10 calls!("jmp 3f; .p2align 5; 3:");
     silicon_calls_2_jumps 0x10 calls!(".rept 2; jmp 3f; .p2align 5; 3:; .endr");
     silicon_calls_4_jumps 0x10 calls!(".rept 4; jmp 3f; .p2align 5; 3:; .endr");
