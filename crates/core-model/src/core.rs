@@ -60,13 +60,11 @@ pub struct FrontEnd {
     pub uop_cache: Geometry,
     /// Log2 of the bytes of code that one of its lines holds in this model, at most 6.
     pub uop_cache_shift: u32,
-    /// Instructions that one of its lines holds, from the one on at which fetch came to it; 0: any number, and it does
-    /// not matter where fetch came from.
+    /// Instructions that one of its lines holds, and as many constants (displacements, immediate values), from the
+    /// instruction on at which fetch came to it, or the line before ended, also beyond the end of a line of code. Two
+    /// lines that begin in one line of code are read in a cycle, and each two more two cycles later. 0: any number, and
+    /// it does not matter where fetch came from.
     pub uop_cache_instructions: u32,
-    /// Uops of one line of code that come from that cache in a cycle; 0: lines make no difference.
-    pub line_width: u32,
-    /// Constants (displacements, immediate values) that these can have.
-    pub line_constants: u32,
     /// Lines of code, of 64 bytes, that the uops of one cycle of dispatch can come from; 0: any number.
     pub dispatched_lines: u8,
     /// Decoders: instructions, and uops, a cycle.

@@ -38,7 +38,7 @@ fn wide_arithmetic_retires() {
         let totals = run.totals();
         let found = shares(&totals);
         // Where lines of code matter, one of more than 16 uops takes a third cycle.
-        let least = if core.front_end.line_width > 0 { 70.0 } else { 80.0 };
+        let least = if core.front_end.uop_cache_instructions > 0 { 70.0 } else { 80.0 };
         assert!(found.retiring >= least, "{}: {found:?}", core.name);
         assert_eq!(totals.macro_fused, 5000);
     }

@@ -57,8 +57,6 @@ pub const FALKOR: Core = Core {
         uop_cache: Geometry { sets: 128, ways: 3 },
         uop_cache_shift: 6,
         uop_cache_instructions: 0,
-        line_width: 0,
-        line_constants: 0,
         dispatched_lines: 0,
         decode_width: 3,
         decode_bytes: 16,

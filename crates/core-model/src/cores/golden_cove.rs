@@ -65,8 +65,6 @@ pub const GOLDEN_COVE: Core = Core {
         uop_cache: Geometry { sets: 64, ways: 8 },
         uop_cache_shift: 5,
         uop_cache_instructions: 0,
-        line_width: 0,
-        line_constants: 0,
         dispatched_lines: 0,
         // manual: 6 decoders, 32 bytes. TMA: `Decode_Width`.
         decode_width: 6,

@@ -67,8 +67,6 @@ pub const SKYLAKE_SP: Core = Core {
         uop_cache: Geometry { sets: 32, ways: 8 },
         uop_cache_shift: 4,
         uop_cache_instructions: 0,
-        line_width: 0,
-        line_constants: 0,
         dispatched_lines: 0,
         // TMA: `Decode_Width`; uiCA: 4 decoders, 16 bytes. Up to 5 uops (`MITE_Width`) if the first decoder makes
         // several are left out.

@@ -93,8 +93,6 @@ pub const SUNNY_COVE: Core = Core {
         uop_cache: Geometry { sets: 64, ways: 6 },
         uop_cache_shift: 4,
         uop_cache_instructions: 0,
-        line_width: 0,
-        line_constants: 0,
         dispatched_lines: 0,
         // TMA: `Decode_Width`; manual: Golden Cove has 6 decoders and 32 bytes a cycle where this has 4 and 16.
         // WikiChip's 5 are the uops that they make together (`MITE_Width`).

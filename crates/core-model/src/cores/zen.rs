@@ -60,8 +60,6 @@ pub const ZEN2: Core = Core {
         uop_cache: Geometry { sets: 64, ways: 8 },
         uop_cache_shift: 5,
         uop_cache_instructions: 0,
-        line_width: 0,
-        line_constants: 0,
         dispatched_lines: 0,
         decode_width: 4,
         decode_bytes: 32,

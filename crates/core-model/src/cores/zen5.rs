@@ -43,14 +43,12 @@ pub const ZEN5: Core = Core {
         // thread has one. Queue: estimate, as Zen 4.
         queue: 144,
         uop_cache_width: 12,
-        // measured: 1024 lines of code of six instructions fit, 512 of 7 to 12, 341 of 13 to 18, and half of those that
-        // are entered in the middle of one also.
+        // measured: 900 lines of code of six instructions fit, 700 of seven, 450 of twelve; of lines that each begin
+        // behind a jump 1024 of six, 512 of 7 to 12, 341 of 13 to 18, and half of those that are entered in the middle
+        // of one also.
         uop_cache: Geometry { sets: 64, ways: 16 },
         uop_cache_shift: 6,
         uop_cache_instructions: 6,
-        // measured: NOPs, moves and comparisons of 2 to 9 bytes.
-        line_width: 8,
-        line_constants: 8,
         decode_width: 4,
         // measured: code without jumps behind microcode (docs/silicon.md) runs at 16 bytes or 4 instructions a cycle.
         decode_bytes: 16,

@@ -1,89 +1,69 @@
-//! A line of code that comes from a uop cache whose lines have room for few instructions: Zen 5's, measured
+//! Lines of code that come from a uop cache whose entries have room for few instructions: Zen 5's, measured
 //! (docs/silicon.md).
 
 use crate::memory::Room;
 
-/// Instructions of a line, or its constants if they are more, that come in its first cycle, and of which two cycles
-/// more each make so many more if a branch is taken behind them.
-const PAIR: u32 = 12;
+/// Entries that begin in a line of code are read two at a time, each pair this long behind the one before.
+const PAIR_CYCLES: u64 = 2;
 /// They are counted so far.
 const MOST: u32 = 64;
 
-/// Cycles behind which the next line can follow one with so many.
-const fn cycles(count: u32) -> u64 {
-    match count {
-        0..=13 => 1,
-        14..=16 => 2,
-        17..=24 => 3,
-        25..=26 => 4,
-        27..=36 => 5,
-        _ => 7,
-    }
+/// Cycles between the first entry that begins in a line and one with this number.
+const fn cycles_before(entry: u32) -> u64 {
+    PAIR_CYCLES * (entry / 2) as u64
 }
 
-/// The line of code that is read.
+/// The line of code that is read, and the entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Line {
-    /// Its instructions and their constants so far.
-    had: [u32; 2],
-    /// The cycle in which it began.
+    /// Entries that have begun in it.
+    entries: u32,
+    /// The cycle in which its first entry can be read.
     begun: u64,
     /// It shares that cycle with the line before.
     pub(super) shares: bool,
-    /// What the line of the uop cache has room for yet.
+    /// What the entry has room for yet.
     pub(super) room: Room,
 }
 
 impl Line {
-    /// Instructions, or constants if they are more.
-    fn count(&self) -> u32 {
-        self.had[0].max(self.had[1])
-    }
-
-    /// They are read; the first cycle in which they can come.
+    /// An entry begins in it; the first cycle in which its uops can come.
     #[inline]
-    pub(super) fn read(&mut self, more: [u32; 2]) -> u64 {
-        self.had = [0, 1].map(|n| (self.had[n] + more[n]).min(MOST));
-        self.begun + cycles(self.count()) - 1
+    pub(super) fn enter(&mut self) -> u64 {
+        let comes = self.begun + cycles_before(self.entries);
+        self.entries = (self.entries + 1).min(MOST);
+        comes
     }
 
     /// Another line of code is read from a cycle on, or later: in what is left of the cycle if a branch was taken in
     /// it, else one a cycle. The cycle.
     pub(super) fn begin(&mut self, cycle: u64, used: bool, taken: bool) -> u64 {
-        let follows = if taken { cycle } else { self.begun + cycles(self.count()) };
+        let follows = if taken { cycle } else { self.end() + 1 };
         self.shares = used && !taken && follows <= cycle;
         self.begun = follows.max(cycle);
-        self.had = [0; 2];
+        self.entries = 0;
         self.begun
     }
 
-    /// The last cycle of the line if a branch is taken behind it.
+    /// The cycle in which the last of its entries comes.
     pub(super) fn end(&self) -> u64 {
-        self.begun + u64::from(2 * (self.count().max(1) - 1).div_euclid(PAIR))
+        self.begun + cycles_before(self.entries.saturating_sub(1))
     }
 
     /// All of it in a word; `None` if it began in a cycle too far ahead.
     pub(super) fn save(&self, cycle: u64) -> Option<u64> {
         // How long ago the line began matters no more once all of it could have come.
-        let since = cycle.saturating_sub(self.begun).min(cycles(MOST));
+        let since = cycle.saturating_sub(self.begun).min(cycles_before(MOST));
         let late = u64::from(u8::try_from(self.begun.saturating_sub(cycle)).ok()?);
-        let [instructions, constants] = self.had.map(u64::from);
         let [left, room] = self.room.0.map(u64::from);
-        Some(
-            since
-                | late << 8
-                | instructions << 16
-                | constants << 24
-                | left << 32
-                | room << 40
-                | u64::from(self.shares) << 48,
-        )
+        let shares = u64::from(self.shares) << 48;
+        Some(since | late << 8 | u64::from(self.entries) << 16 | left << 32 | room << 40 | shares)
     }
 
     pub(super) fn restore(&mut self, cycle: u64, word: u64) {
         let byte = |n: u32| word >> (8 * n) & 0xFF;
         self.begun = (cycle + byte(1)).saturating_sub(byte(0));
-        self.had = [byte(2) as u32, byte(3) as u32];
+        self.entries = byte(2) as u32;
         self.room = Room([byte(4) as u32, byte(5) as u32]);
         self.shares = byte(6) == 1;
     }
@@ -93,35 +73,42 @@ impl Line {
 mod tests {
     use super::*;
 
-    /// Cycles of many lines one behind the other, each of so many instructions of one uop, at eight a cycle.
-    fn one_behind_the_other(instructions: u32) -> f64 {
-        const LINES: u32 = 64;
+    const ROOM: u32 = 6;
+
+    /// The cycle of the last instruction of so many lines with so many instructions each, of which entries hold six.
+    fn last_of(lines: u32, instructions: u32) -> u64 {
         let mut line = Line::default();
-        let (mut cycle, mut used) = (0, 0);
-        for _ in 0..LINES {
-            let begins = line.begin(cycle, used > 0, false);
-            if begins > cycle {
-                (cycle, used) = (begins, 0);
-            }
+        let mut cycle = 0;
+        for number in 0..lines {
+            line.begin(cycle, number > 0, number == 0);
             for _ in 0..instructions {
-                let comes = line.read([1, 0]);
-                if comes > cycle || used == 8 {
-                    (cycle, used) = (comes.max(cycle + u64::from(used == 8)), 0);
+                if line.room.is_full([1, 0]) {
+                    line.room.open(ROOM);
+                    cycle = cycle.max(line.enter());
                 }
-                used += 1;
+                line.room.fill([1, 0]);
             }
         }
-        (cycle + 1) as f64 / f64::from(LINES)
+        cycle
     }
 
-    /// Measured in loops: see docs/silicon.md.
+    /// Measured, beside a line of two instructions: cycles of one line, of two, and so on.
     #[test]
     fn lines_come_in_the_cycles_that_were_measured() {
-        for (instructions, measured) in
-            [(4, 1.0), (8, 1.0), (12, 1.5), (13, 1.63), (16, 2.3), (20, 3.0), (30, 5.2)]
-        {
-            let cycles = one_behind_the_other(instructions);
-            assert!((cycles - measured).abs() < 0.35, "{instructions}: {cycles}");
+        let measured = [
+            (13, [4, 5, 6, 7]),
+            (14, [4, 5, 6, 9]),
+            (15, [4, 5, 8, 9]),
+            (16, [4, 7, 8, 11]),
+            (17, [4, 7, 10, 13]),
+            (18, [4, 7, 10, 13]),
+            (24, [4, 7, 10, 13]),
+        ];
+        for (instructions, cycles) in measured {
+            // Where the other line begins an entry of its own, which is what its cycle is.
+            for (lines, cycles) in (1..).zip(cycles) {
+                assert_eq!(last_of(lines, instructions) + 2, cycles, "{lines} lines of {instructions}");
+            }
         }
     }
 
@@ -129,10 +116,7 @@ mod tests {
     fn a_taken_branch_ends_a_line_behind_an_odd_number_of_cycles() {
         for (instructions, cycles) in [(6, 1), (12, 1), (13, 3), (24, 3), (25, 5), (36, 5), (37, 7), (48, 7)]
         {
-            let mut line = Line::default();
-            line.begin(10, false, true);
-            (0..instructions).for_each(|_| _ = line.read([1, 0]));
-            assert_eq!(line.end(), 10 + cycles - 1, "{instructions}");
+            assert_eq!(last_of(1, instructions), cycles - 1, "{instructions}");
         }
     }
 

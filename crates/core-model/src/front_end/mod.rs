@@ -3,7 +3,7 @@
 mod line;
 mod two_ahead;
 
-use crate::core::{self, Core};
+use crate::core::Core;
 use crate::instruction::Traits;
 use crate::memory::{Entry, MemoryPort};
 use crate::predictor::Outcome;
@@ -21,6 +21,8 @@ const AHEAD: u64 = 6;
 /// Cycles by which the predictor can be ahead with taken branches: estimate; more would be of use after long bubbles
 /// only, and give the pipeline more states.
 const LEAD: u64 = 8;
+/// Entries that a uop cache with room for few instructions in each reads in a cycle (guide to Zen 5: two of six).
+const ENTRIES: u32 = 2;
 /// Places for uops between front end and allocation: more than any core has.
 const QUEUE: usize = 256;
 
@@ -65,8 +67,8 @@ pub(crate) struct FrontEnd {
     block_shift: u32,
     /// The last uop of this cycle has more constants than there is room for beside it.
     wide: bool,
-    /// Constants of the uops of this cycle.
-    constants: u32,
+    /// Entries of the uop cache that this cycle reads, where there is a limit.
+    entries: u32,
     /// The line of code, where its uops make a difference.
     of_line: Line,
     /// The last cycle with uops of each path, and how many, to know when a run begins.
@@ -114,7 +116,7 @@ impl FrontEnd {
             split_count: 0,
             block_shift: parameters.decode_bytes.max(1).ilog2(),
             wide: false,
-            constants: 0,
+            entries: 0,
             of_line: Line::default(),
             before: [(0, 0); 4],
             left: [0; QUEUE],
@@ -149,11 +151,11 @@ impl FrontEnd {
         // The queue is full until the instruction that had this place has left.
         let room = self.left[self.entered.wrapping_sub(self.queue) % QUEUE];
         self.pass(totals, room);
-        let Place { linear, physical, page, constants, .. } = place;
+        let Place { physical, constants, .. } = place;
         let takes = [slots.min(1), constants.into()];
         let full = self.has_room_for_few && self.of_line.room.is_full(takes);
         if (physical >> self.piece_shift != self.piece || full) && self.path != Path::Loop {
-            self.enter(port, totals, linear, physical, page);
+            self.enter(port, totals, place, full);
         }
         if self.has_room_for_few {
             self.of_line.room.fill(takes);
@@ -163,9 +165,7 @@ impl FrontEnd {
             self.make(totals, traits, place, slots);
         } else {
             let wide = traits.intersects(Traits::WIDE) && self.path == Path::UopCache;
-            if self.core.front_end.line_width > 0 && self.path == Path::UopCache {
-                self.read_line(totals, slots, takes);
-            } else if self.used + slots + u32::from(wide) > self.width || self.wide {
+            if self.used + slots + u32::from(wide) > self.width || self.wide {
                 self.next_cycle(totals);
                 self.wide = wide;
             } else {
@@ -194,27 +194,6 @@ impl FrontEnd {
         self.cycle = cycle;
     }
 
-    /// More uops come from the line.
-    #[inline]
-    fn read_line(&mut self, totals: &mut CoreTotals, slots: u32, takes: [u32; 2]) {
-        let core::FrontEnd { line_width, line_constants, .. } = self.core.front_end;
-        let (comes, [_, constants]) = (self.of_line.read(takes), takes);
-        if comes > self.cycle {
-            self.pass(totals, comes);
-        } else if self.used > 0
-            && (self.used + slots > line_width || self.constants + constants > line_constants)
-        {
-            self.next_cycle(totals);
-        }
-        self.constants += constants;
-    }
-
-    /// The predictor names another line.
-    fn begin_line(&mut self, totals: &mut CoreTotals) {
-        let begins = self.of_line.begin(self.cycle, self.used > 0, self.taken > 0);
-        self.pass(totals, begins);
-    }
-
     #[inline(never)]
     fn make(&mut self, totals: &mut CoreTotals, traits: Traits, place: Place, slots: u32) {
         if traits.intersects(Traits::MICROCODED) {
@@ -233,14 +212,8 @@ impl FrontEnd {
 
     /// Another piece of code: from the uop cache or from the decoders.
     #[inline(never)]
-    fn enter(
-        &mut self,
-        port: &mut impl MemoryPort,
-        totals: &mut CoreTotals,
-        linear: u64,
-        physical: u64,
-        page_size: u8,
-    ) {
+    fn enter(&mut self, port: &mut impl MemoryPort, totals: &mut CoreTotals, place: Place, full: bool) {
+        let Place { linear, physical, page: page_size, .. } = place;
         let page = linear >> page_size.clamp(12, 30);
         let line = physical >> 6;
         let switch = match self.path {
@@ -249,7 +222,11 @@ impl FrontEnd {
         };
         let begins = self.path != Path::Decoders || self.piece == u64::MAX;
         let other_piece = physical >> self.piece_shift != self.piece;
-        self.of_line.room.open(self.core.front_end.uop_cache_instructions);
+        // An entry goes on in the next line of the page.
+        let goes_on = self.has_room_for_few && !full && self.piece != u64::MAX && page == self.page;
+        if !goes_on {
+            self.of_line.room.open(self.core.front_end.uop_cache_instructions);
+        }
         let entry = Entry {
             linear,
             physical,
@@ -260,13 +237,18 @@ impl FrontEnd {
             switch,
             ahead: self.ahead,
             decoded: self.core.front_end.decodes_until_branch && (!begins || self.decoded_branches > 0),
+            goes_on,
         };
         if self.piece != u64::MAX && other_piece && self.core.prediction.branch_cycles.two_ahead {
             let cycles = self.two_ahead.next_line();
             self.predict(totals, cycles);
         }
-        let entered = port.enter(totals, &entry);
         self.piece = physical >> self.piece_shift;
+        if goes_on && self.path == Path::UopCache {
+            self.of_line.begin(self.cycle, self.used > 0, false);
+            return;
+        }
+        let entered = port.enter(totals, &entry);
         self.page = page;
         if entered.translation > 0 {
             let page_cycles = self.core.front_end.page_cycles;
@@ -280,8 +262,16 @@ impl FrontEnd {
             }
         }
         if entered.hit {
-            if self.core.front_end.line_width > 0 && other_piece {
-                self.begin_line(totals);
+            if self.has_room_for_few {
+                if other_piece {
+                    self.of_line.begin(self.cycle, self.used > 0, self.taken > 0);
+                }
+                let comes = self.of_line.enter();
+                self.pass(totals, comes);
+                if self.entries == ENTRIES {
+                    self.next_cycle(totals);
+                }
+                self.entries += 1;
             }
             if self.path == Path::Decoders {
                 self.path = Path::UopCache;
@@ -417,7 +407,7 @@ impl FrontEnd {
         self.before[index] = (self.cycle, self.used);
         self.used = 0;
         self.bytes = 0;
-        self.constants = 0;
+        self.entries = 0;
         self.wide = false;
     }
 
@@ -460,7 +450,7 @@ impl FrontEnd {
         if self.used > 0 {
             self.taken += 1;
             // The next iteration of a loop begins in another cycle where lines matter.
-            let alone = again && self.core.front_end.line_width > 0 && !self.of_line.shares;
+            let alone = again && self.has_room_for_few && !self.of_line.shares;
             if self.taken >= self.core.prediction.taken_branches || self.path == Path::Decoders || alone {
                 self.next_cycle(totals);
             }
@@ -575,10 +565,9 @@ impl Shaped for FrontEnd {
         }
         shape.push(word);
         shape.extend([self.piece, self.line, self.page]);
-        if self.core.front_end.line_width > 0 {
-            let constants = u64::from(u8::try_from(self.constants).ok()?);
+        if self.has_room_for_few {
             let target = if self.loop_branch == u64::MAX { 0 } else { self.loop_target };
-            shape.extend([self.of_line.save(self.cycle)?, constants, self.loop_branch, target]);
+            shape.extend([self.of_line.save(self.cycle)?, self.entries.into(), self.loop_branch, target]);
         }
         if self.core.front_end.predecode_width > 0 {
             let splits = self.path == Path::Decoders;
@@ -627,9 +616,9 @@ impl Shaped for FrontEnd {
         (self.piece, self.line, self.page) = (shape.next(), shape.next(), shape.next());
         (self.loop_branch, self.loop_target, self.loop_count, self.loop_uops) = (u64::MAX, 0, 0, 0);
         self.replayed = u64::MAX;
-        if self.core.front_end.line_width > 0 {
+        if self.has_room_for_few {
             self.of_line.restore(self.cycle, shape.next());
-            self.constants = shape.next() as u32;
+            self.entries = shape.next() as u32;
             (self.loop_branch, self.loop_target) = (shape.next(), shape.next());
         }
         if self.core.front_end.predecode_width > 0 {

@@ -373,7 +373,7 @@ impl Prepared {
         }
         self.traits.set(Traits::LOADED, plain && general);
         self.traits.set(Traits::MOVE, core.move_elimination && instruction.renaming == Renaming::Move);
-        let constants = if core.front_end.line_constants > 0 { encoding.constants } else { 0 };
+        let constants = if core.front_end.uop_cache_instructions > 0 { encoding.constants } else { 0 };
         self.bytes |= constants.min(3) << 4;
         self.traits.set(Traits::WIDE, wide && core.front_end.wide_alone);
         if core.stack_engine.is_some() {

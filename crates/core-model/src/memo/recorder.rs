@@ -90,8 +90,8 @@ impl MemoryPort for Recorder<'_> {
         let ahead = u8::try_from(entry.ahead).ok();
         let places = offset.zip(switch).zip(self.since(entry.at).zip(ahead));
         let question = places.map(|((offset, switch), (at, ahead))| {
-            let Entry { new_page, new_line, decoded, .. } = *entry;
-            Question::Enter { offset, switch, new_page, new_line, decoded, at, ahead }
+            let Entry { new_page, new_line, decoded, goes_on, .. } = *entry;
+            Question::Enter { offset, switch, new_page, new_line, decoded, goes_on, at, ahead }
         });
         self.answer(question, |system, totals| system.enter(totals, entry))
     }

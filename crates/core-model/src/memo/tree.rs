@@ -44,6 +44,7 @@ pub(crate) enum Question {
         new_page: bool,
         new_line: bool,
         decoded: bool,
+        goes_on: bool,
         at: i16,
         ahead: u8,
     },
@@ -240,7 +241,7 @@ impl Tree {
         loop {
             let Some(mut node) = self.nodes.get(place as usize) else { return Err((last, None)) };
             let answer = match node.question {
-                Question::Enter { offset, switch, new_page, new_line, decoded, at, ahead } => {
+                Question::Enter { offset, switch, new_page, new_line, decoded, goes_on, at, ahead } => {
                     let entry = Entry {
                         linear: block.rip.wrapping_add(u64::from(offset)),
                         physical: block.fetch_pa + u64::from(offset),
@@ -251,6 +252,7 @@ impl Tree {
                         switch: switch.into(),
                         ahead: ahead.into(),
                         decoded,
+                        goes_on,
                     };
                     system.enter(totals, &entry).code()
                 }

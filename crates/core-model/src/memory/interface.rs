@@ -26,6 +26,8 @@ pub(crate) struct Entry {
     pub(crate) ahead: u64,
     /// The decoders go on, whatever the uop cache has.
     pub(crate) decoded: bool,
+    /// The entry of the uop cache goes on: none begins here.
+    pub(crate) goes_on: bool,
 }
 
 /// What fetch met.

@@ -60,10 +60,11 @@ fn store_among<'a>(execution: &Execution<'a>, index: u8) -> Option<(&'a MemoryAc
 impl MemoryPort for MemorySystem {
     #[inline]
     fn enter(&mut self, totals: &mut CoreTotals, entry: &Entry) -> Entered {
-        let Entry { linear, physical, page, at, new_page, new_line, switch, ahead, decoded } = *entry;
+        let Entry { linear, physical, page, at, new_page, new_line, switch, ahead, decoded, goes_on } =
+            *entry;
         let translation =
             if new_page { self.tlbs.translate(totals, Purpose::Fetch, linear, page, at).0 } else { 0 };
-        let hit = self.code.has_uops(physical) && !decoded;
+        let hit = !goes_on && self.code.has_uops(physical) && !decoded;
         let wait = if hit || !new_line {
             0
         } else {

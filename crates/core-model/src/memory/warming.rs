@@ -17,11 +17,20 @@ pub(crate) struct Fetched {
     /// What the line of the uop cache has room for, and where the code ended.
     room: Room,
     end: u64,
+    /// The uop cache has that line.
+    hit: bool,
 }
 
 impl Default for Fetched {
     fn default() -> Self {
-        Self { page: u64::MAX, line: u64::MAX, piece: u64::MAX, room: Room::default(), end: u64::MAX }
+        Self {
+            page: u64::MAX,
+            line: u64::MAX,
+            piece: u64::MAX,
+            room: Room::default(),
+            end: u64::MAX,
+            hit: false,
+        }
     }
 }
 
@@ -108,11 +117,14 @@ impl MemorySystem {
             let takes = [u32::from(!fused), prepared.constants().into()];
             before = prepared.traits;
             let piece = physical >> shift;
-            if piece != fetched.piece || physical != fetched.end || fetched.room.is_full(takes) {
-                fetched.piece = piece;
+            let other_page = (physical ^ fetched.end) >> block.fetch_page.clamp(12, 30) > 0;
+            if other_page || physical != fetched.end || fetched.room.is_full(takes) {
                 fetched.room.open(room);
                 self.warm_line(totals, fetched, physical, at);
+            } else if piece != fetched.piece && !fetched.hit {
+                self.warm_code(totals, fetched, physical, at);
             }
+            fetched.piece = piece;
             fetched.room.fill(takes);
             fetched.end = physical + u64::from(prepared.length());
         }
@@ -121,9 +133,17 @@ impl MemorySystem {
     /// The uop cache's line at an address, and that of the instruction cache if it has none.
     #[inline]
     fn warm_line(&mut self, totals: &mut CoreTotals, fetched: &mut Fetched, physical: u64, at: u64) {
+        fetched.hit = self.code.has_uops(physical);
+        if !fetched.hit {
+            self.warm_code(totals, fetched, physical, at);
+        }
+    }
+
+    /// The instruction cache's line of an address.
+    #[inline]
+    fn warm_code(&mut self, totals: &mut CoreTotals, fetched: &mut Fetched, physical: u64, at: u64) {
         let line = physical >> 6;
-        if !self.code.has_uops(physical) && line != fetched.line {
-            fetched.line = line;
+        if std::mem::replace(&mut fetched.line, line) != line {
             self.code.fetch(totals, line, (at, 0), &mut self.caches);
         }
     }
