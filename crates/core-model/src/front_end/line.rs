@@ -20,8 +20,6 @@ pub(super) struct Line {
     entries: u32,
     /// The cycle in which its first entry can be read.
     begun: u64,
-    /// It shares that cycle with the line before.
-    pub(super) shares: bool,
     /// What the entry has room for yet.
     pub(super) room: Room,
 }
@@ -36,13 +34,10 @@ impl Line {
     }
 
     /// Another line of code is read from a cycle on, or later: in what is left of the cycle if a branch was taken in
-    /// it, else one a cycle. The cycle.
-    pub(super) fn begin(&mut self, cycle: u64, used: bool, taken: bool) -> u64 {
-        let follows = if taken { cycle } else { self.end() + 1 };
-        self.shares = used && !taken && follows <= cycle;
-        self.begun = follows.max(cycle);
+    /// it, else one a cycle.
+    pub(super) fn begin(&mut self, cycle: u64, taken: bool) {
+        self.begun = if taken { cycle } else { cycle.max(self.end() + 1) };
         self.entries = 0;
-        self.begun
     }
 
     /// The cycle in which the last of its entries comes.
@@ -56,8 +51,7 @@ impl Line {
         let since = cycle.saturating_sub(self.begun).min(cycles_before(MOST));
         let late = u64::from(u8::try_from(self.begun.saturating_sub(cycle)).ok()?);
         let [left, room] = self.room.0.map(u64::from);
-        let shares = u64::from(self.shares) << 48;
-        Some(since | late << 8 | u64::from(self.entries) << 16 | left << 32 | room << 40 | shares)
+        Some(since | late << 8 | u64::from(self.entries) << 16 | left << 32 | room << 40)
     }
 
     pub(super) fn restore(&mut self, cycle: u64, word: u64) {
@@ -65,7 +59,6 @@ impl Line {
         self.begun = (cycle + byte(1)).saturating_sub(byte(0));
         self.entries = byte(2) as u32;
         self.room = Room([byte(4) as u32, byte(5) as u32]);
-        self.shares = byte(6) == 1;
     }
 }
 
@@ -80,7 +73,7 @@ mod tests {
         let mut line = Line::default();
         let mut cycle = 0;
         for number in 0..lines {
-            line.begin(cycle, number > 0, number == 0);
+            line.begin(cycle, number == 0);
             for _ in 0..instructions {
                 if line.room.is_full([1, 0]) {
                     line.room.open(ROOM);

@@ -245,7 +245,7 @@ impl FrontEnd {
         }
         self.piece = physical >> self.piece_shift;
         if goes_on && self.path == Path::UopCache {
-            self.of_line.begin(self.cycle, self.used > 0, false);
+            self.of_line.begin(self.cycle, false);
             return;
         }
         let entered = port.enter(totals, &entry);
@@ -264,7 +264,7 @@ impl FrontEnd {
         if entered.hit {
             if self.has_room_for_few {
                 if other_piece {
-                    self.of_line.begin(self.cycle, self.used > 0, self.taken > 0);
+                    self.of_line.begin(self.cycle, self.taken > 0);
                 }
                 let comes = self.of_line.enter();
                 self.pass(totals, comes);
@@ -450,7 +450,7 @@ impl FrontEnd {
         if self.used > 0 {
             self.taken += 1;
             // The next iteration of a loop begins in another cycle where lines matter.
-            let alone = again && self.has_room_for_few && !self.of_line.shares;
+            let alone = again && self.has_room_for_few;
             if self.taken >= self.core.prediction.taken_branches || self.path == Path::Decoders || alone {
                 self.next_cycle(totals);
             }
