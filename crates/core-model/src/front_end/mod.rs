@@ -475,7 +475,10 @@ impl FrontEnd {
 
     /// A branch that was not taken ends its loop.
     #[inline]
-    pub(crate) fn fall_through(&mut self, totals: &mut CoreTotals, rip: u64) {
+    pub(crate) fn fall_through(&mut self, totals: &mut CoreTotals, rip: u64, passed: bool) {
+        if passed {
+            self.two_ahead.pass();
+        }
         if rip == self.loop_branch {
             self.loop_count = 0;
             self.leave_loop(totals);

@@ -3,11 +3,12 @@
 use crate::core::BranchCycles;
 use retire::BranchKind;
 
-/// A predictor that takes two taken branches, or ends of lines of code, in a cycle where it can (two-ahead: Seznec,
-/// Jourdan, Sainrat and Michaud, 1996): which of the last two were taken together. What is together was measured on
-/// Zen 5 (docs/silicon.md, "Mechanisms").
+/// More branches that were not taken make no difference.
+const MOST: u8 = 2;
+
+/// What was predicted last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TwoAhead {
+enum Last {
     /// The last one was the second of two, or is taken with none.
     Full,
     /// The first of two was a direct jump.
@@ -20,12 +21,26 @@ pub(super) enum TwoAhead {
     Ended,
 }
 
+/// A predictor that takes two taken branches, or ends of lines of code, in a cycle where it can (two-ahead: Seznec,
+/// Jourdan, Sainrat and Michaud, 1996). What is together was measured on Zen 5 (docs/silicon.md, "Mechanisms").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TwoAhead {
+    last: Last,
+    /// Branches since then that the buffers of targets have, and that were not taken, up to [`MOST`].
+    passed: u8,
+}
+
 impl TwoAhead {
-    const ALL: [Self; 5] = [Self::Full, Self::Jump, Self::Line, Self::Other, Self::Ended];
+    const ALL: [Last; 5] = [Last::Full, Last::Jump, Last::Line, Last::Other, Last::Ended];
 
     /// Where prediction begins anew, the refill has a cycle of it.
     pub(super) const fn begun() -> Self {
-        Self::Other
+        Self { last: Last::Other, passed: 0 }
+    }
+
+    /// A branch that a buffer of targets has is not taken.
+    pub(super) fn pass(&mut self) {
+        self.passed = (self.passed + 1).min(MOST);
     }
 
     /// Cycles that a taken branch takes behind what was before it.
@@ -35,34 +50,40 @@ impl TwoAhead {
             return of_kind;
         }
         let direct = matches!(kind, BranchKind::Conditional | BranchKind::DirectJump);
-        let (cycles, now) = match *self {
-            Self::Full if direct => (1, Self::Jump),
-            _ if direct => (0, Self::Full),
-            Self::Jump if overridden => (0, Self::Full),
-            Self::Line if overridden => (of_kind.saturating_sub(1), Self::Full),
-            _ if overridden => (of_kind, Self::Full),
-            _ => (of_kind, Self::Other),
+        let passed = u32::from(self.passed);
+        let (cycles, last) = match self.last {
+            Last::Full if direct => (1, Last::Jump),
+            _ if direct && passed > 0 => (1, Last::Jump),
+            _ if direct => (0, Last::Full),
+            Last::Jump if overridden => (0, Last::Full),
+            Last::Line if overridden => (of_kind.saturating_sub(1), Last::Full),
+            _ if overridden => (of_kind, Last::Full),
+            Last::Full => (of_kind + passed, Last::Other),
+            Last::Line => (of_kind + passed.min(1), Last::Other),
+            _ => (of_kind, Last::Other),
         };
-        *self = now;
+        *self = Self { last, passed: 0 };
         cycles
     }
 
     /// Cycles for the next line of code, without a jump.
     pub(super) fn next_line(&mut self) -> u32 {
-        let (cycles, now) = match *self {
-            Self::Full | Self::Ended => (1, Self::Line),
-            Self::Jump | Self::Line | Self::Other => (0, Self::Ended),
+        let (cycles, last) = match self.last {
+            Last::Full | Last::Ended => (1, Last::Line),
+            _ if self.passed > 0 => (1, Last::Line),
+            Last::Jump | Last::Line | Last::Other => (0, Last::Ended),
         };
-        *self = now;
+        *self = Self { last, passed: 0 };
         cycles
     }
 
     pub(super) fn save(self) -> u64 {
-        self as u64
+        u64::from(self.passed) << 4 | self.last as u64
     }
 
     pub(super) fn of(saved: u64) -> Self {
-        Self::ALL.into_iter().find(|state| state.save() == saved).unwrap_or(Self::Full)
+        let last = Self::ALL.into_iter().find(|&last| last as u64 == saved & 15).unwrap_or(Last::Full);
+        Self { last, passed: (saved >> 4) as u8 & 3 }
     }
 }
 
@@ -127,8 +148,74 @@ mod tests {
         assert_eq!(lines(&[TO_MANY, JUMP, JUMP], &[0, 1, 2], &[]), [4.0, 4.0, 5.0], "with another jump");
     }
 
+    /// Per function and its call. `M`: conditional branches that are known and were not taken.
+    #[test]
+    fn branches_that_were_not_taken_take_the_cycles_that_were_measured() {
+        let cycles = |text: &str| {
+            let step = |letter| match letter {
+                'C' => Some(CALL),
+                'R' => Some(RETURN),
+                'J' => Some(JUMP),
+                'L' => Some(LINE),
+                _ => None,
+            };
+            let core = &ZEN5.prediction.branch_cycles;
+            let mut before = TwoAhead::begun();
+            let mut iterations = |count: usize| -> u32 {
+                let all = text.chars().cycle().take(text.len() * count);
+                let cycles = all.map(|letter| match step(letter) {
+                    Some(Some((kind, overridden))) => before.cycles(core, kind, overridden),
+                    Some(None) => before.next_line(),
+                    None => {
+                        before.pass();
+                        0
+                    }
+                });
+                cycles.sum()
+            };
+            iterations(10);
+            iterations(60) / 60
+        };
+        let measured = [
+            ("CRL", 4),
+            ("CMRL", 4),
+            ("CMMMRL", 4),
+            ("MCRL", 4),
+            ("MMMCRL", 4),
+            ("CLMMRL", 4),
+            ("CRML", 5),
+            ("CRMMML", 5),
+            ("CMJRL", 5),
+            ("CMMMJRL", 5),
+            ("CJMRL", 5),
+            ("CJMMRL", 6),
+            ("CJMMMRL", 6),
+            ("CMLRL", 5),
+            ("CMLMLRL", 6),
+            ("CMLMLMLRL", 7),
+            ("CRMJ", 5),
+            ("CRMMMJ", 5),
+            ("MCRJ", 5),
+            ("MMCRJ", 6),
+            ("MMMCRJ", 6),
+            ("MCRML", 6),
+            ("CRMLJ", 5),
+            ("CRLMJ", 5),
+            ("MCRLJ", 5),
+            ("MCRMLMJ", 6),
+        ];
+        for (text, expected) in measured {
+            assert_eq!(cycles(text), expected, "{text}");
+        }
+    }
+
     #[test]
     fn each_state_is_one_again() {
-        assert_eq!(TwoAhead::ALL.map(|state| TwoAhead::of(state.save())), TwoAhead::ALL);
+        for last in TwoAhead::ALL {
+            for passed in 0..=MOST {
+                let state = TwoAhead { last, passed };
+                assert_eq!(TwoAhead::of(state.save()), state);
+            }
+        }
     }
 }

@@ -99,7 +99,7 @@ impl Answer for Option<Stored> {
 /// The number of how a branch went and was predicted. A target has at most 57 bits and their sign, which leaves room.
 #[inline]
 pub(crate) fn branch_code(branch: &Branch, outcome: Outcome) -> u64 {
-    let Outcome { mispredicted, unknown, slow, overridden } = outcome;
-    let flags = [branch.taken, mispredicted, unknown, slow, overridden];
+    let Outcome { mispredicted, unknown, slow, overridden, passed } = outcome;
+    let flags = [branch.taken, mispredicted, unknown, slow, overridden, passed];
     flags.iter().fold(branch.target, |word, &flag| word << 1 | u64::from(flag)) & (u64::MAX >> 1)
 }

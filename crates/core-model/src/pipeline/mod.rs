@@ -557,7 +557,7 @@ impl Pipeline {
                 self.front_end.redirect(totals, cycles);
             }
         } else {
-            self.front_end.fall_through(totals, rip);
+            self.front_end.fall_through(totals, rip, outcome.passed);
         }
     }
 

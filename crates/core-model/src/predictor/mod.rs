@@ -22,6 +22,8 @@ pub(crate) struct Outcome {
     pub(crate) slow: bool,
     /// History had another target for it than its address, which fetch had followed.
     pub(crate) overridden: bool,
+    /// It was not taken, but a buffer of targets has it, where that makes a difference.
+    pub(crate) passed: bool,
 }
 
 /// Log2 of the bytes of code whose branches share a set of the larger buffer of targets. Measured on Cascade Lake,
@@ -46,6 +48,8 @@ pub(crate) struct Predictor {
     returns: ReturnStack,
     /// See [`Prediction::predicts_more_returns`](crate::core::Prediction::predicts_more_returns).
     predicts_more_returns: bool,
+    /// See [`BranchCycles::two_ahead`](crate::core::BranchCycles::two_ahead).
+    two_ahead: bool,
 }
 
 impl Predictor {
@@ -60,6 +64,7 @@ impl Predictor {
             indirect: Indirect::new(parameters),
             returns: ReturnStack::new(parameters),
             predicts_more_returns: parameters.predicts_more_returns,
+            two_ahead: parameters.branch_cycles.two_ahead,
         }
     }
 
@@ -96,6 +101,9 @@ impl Predictor {
         }
         if matches!(kind, BranchKind::DirectCall | BranchKind::IndirectCall) {
             self.returns.push(next);
+        }
+        if self.two_ahead && !branch.taken {
+            outcome.passed = self.fast_targets.contains(by_window(rip, self.fast_target_window));
         }
         if branch.taken {
             self.path.push(next.wrapping_sub(1), branch.target);
