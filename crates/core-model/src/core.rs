@@ -373,8 +373,9 @@ pub struct Memory {
     pub page_split_store: u32,
     /// Which loads to general-purpose registers renaming connects with stores of the same address.
     pub renames_memory: MemoryRenaming,
-    /// Additional cycles if a store cannot be forwarded, after it has reached the cache.
-    pub store_forward_block: u32,
+    /// Additional cycles if a store cannot be forwarded, after it has reached the cache: to general-purpose registers,
+    /// and to others.
+    pub store_forward_block: [u32; 2],
     /// Additional cycles of a load whose address agrees with an older store in the low 12 bits only.
     pub alias_block: u32,
     /// Lines that the streamer runs ahead to the second level.

@@ -165,7 +165,7 @@ pub const FALKOR: Core = Core {
         split_ports: [0, 0],
         page_split_store: 0,
         renames_memory: MemoryRenaming::None,
-        store_forward_block: 12,
+        store_forward_block: [12; 2],
         alias_block: 0,
         // estimate: prefetchers follow strides and look in the second and third level (AnandTech). How far is unknown.
         stream_distance: 8,

@@ -200,7 +200,7 @@ pub const GOLDEN_COVE: Core = Core {
         // Chips and Cheese, and measured: 0.5 cycles for a store and a load.
         renames_memory: MemoryRenaming::Plain,
         // TMA: 13 cycles in `Store_Fwd_Blk`; Jiegec: 19 in all. For aliases, Skylake's estimate.
-        store_forward_block: 13,
+        store_forward_block: [13; 2],
         alias_block: 7,
         // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only. How far
         // that is, half of it, is an estimate. Jiegec: there is a prefetcher of pairs of lines.

@@ -226,7 +226,7 @@ pub const SUNNY_COVE: Core = Core {
         renames_memory: MemoryRenaming::Plain,
         // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an
         // estimate.
-        store_forward_block: 13,
+        store_forward_block: [13; 2],
         alias_block: 7,
         // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only. How far
         // that is, half of it, is an estimate. manual: the spatial prefetcher completes pairs of lines.

@@ -170,7 +170,7 @@ pub const ZEN2: Core = Core {
         page_split_store: 0,
         renames_memory: MemoryRenaming::None,
         // estimates: as Intel's cores, without their aliases of 4 KiB; a shorter streamer, to the second level.
-        store_forward_block: 14,
+        store_forward_block: [14; 2],
         alias_block: 0,
         stream_distance: 8,
         stream_llc_distance: 0,

@@ -430,7 +430,9 @@ impl MemorySystem {
             }
             Found::Blocked { committed } => {
                 totals.store_forward_blocks += 1;
-                let block = committed.max(at) + u64::from(memory.store_forward_block) - at;
+                let [general, other] = memory.store_forward_block;
+                let cycles = if destination == Destination::Vector { other } else { general };
+                let block = committed.max(at) + u64::from(cycles) - at;
                 loaded.delay += block;
                 loaded.held = true;
                 return loaded;
