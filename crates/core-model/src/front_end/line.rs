@@ -36,13 +36,17 @@ impl Line {
     /// Another line of code is read from a cycle on, or later: in what is left of the cycle if a branch was taken in
     /// it, else one a cycle.
     pub(super) fn begin(&mut self, cycle: u64, taken: bool) {
-        self.begun = if taken { cycle } else { cycle.max(self.end() + 1) };
+        self.begun = if taken { cycle } else { cycle.max(self.last() + 1) };
         self.entries = 0;
     }
 
-    /// The cycle in which the last of its entries comes.
-    pub(super) fn end(&self) -> u64 {
+    fn last(&self) -> u64 {
         self.begun + cycles_before(self.entries.saturating_sub(1))
+    }
+
+    /// The cycle in which the newest entry comes, which has begun in the line before if none has in this one.
+    pub(super) fn end(&self) -> u64 {
+        self.last() - u64::from(self.entries == 0 && self.begun > 0)
     }
 
     /// All of it in a word; `None` if it began in a cycle too far ahead.

@@ -686,6 +686,24 @@ mod tests {
     }
 
     #[test]
+    fn a_branch_that_was_not_taken_is_another_state() {
+        let mut totals = CoreTotals::default();
+        let [one, mut two] = [FrontEnd::new(&ZEN5), FrontEnd::new(&ZEN5)];
+        two.fall_through(&mut totals, 0x1000, true);
+        assert_eq!(other_state(one, &two).two_ahead, two.two_ahead);
+    }
+
+    #[test]
+    fn entries_that_were_read_are_another_state() {
+        let [one, mut cycle, mut line] = [(); 3].map(|()| FrontEnd::new(&ZEN5));
+        cycle.entries = 1;
+        assert_eq!(other_state(one, &cycle).entries, 1);
+        line.of_line.enter();
+        line.of_line.enter();
+        assert_eq!(other_state(cycle, &line).of_line.enter(), line.of_line.enter());
+    }
+
+    #[test]
     fn what_is_behind_a_fence_is_another_state() {
         let mut totals = CoreTotals::default();
         let [mut begun, mut fenced] = [FrontEnd::new(&SKYLAKE_SP), FrontEnd::new(&SKYLAKE_SP)];

@@ -131,7 +131,7 @@ impl Predictor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{GOLDEN_COVE, REDWOOD_COVE, SKYLAKE_SP, SUNNY_COVE};
+    use crate::{GOLDEN_COVE, REDWOOD_COVE, SKYLAKE_SP, SUNNY_COVE, ZEN5};
 
     /// The branch that makes a loop of what is predicted, as a branch that is not taken leaves no trace.
     const BACK: Branch = Branch { kind: BranchKind::DirectJump, taken: true, target: 0xFE0 };
@@ -171,6 +171,17 @@ mod tests {
         let coin = random().take(20_000).map(|bits| (bits & 1 == 1, 0x2000));
         let wrong = mispredicted(BranchKind::Conditional, coin);
         assert!((0.45..0.55).contains(&wrong), "{wrong}");
+    }
+
+    /// Measured on Zen 5: branches that were never taken make no difference there.
+    #[test]
+    fn only_a_branch_that_was_taken_once_can_be_passed() {
+        let mut predictor = Predictor::new(&ZEN5);
+        let mut passed = |taken| {
+            let branch = Branch { kind: BranchKind::Conditional, taken, target: 0x2000 };
+            predictor.see(0x1000, 0x1002, &branch).passed
+        };
+        assert_eq!([false, true, false].map(&mut passed), [false, false, true]);
     }
 
     /// Half&Half: 93 taken branches on Skylake, 194 from Sunny Cove on.
