@@ -209,7 +209,8 @@ pub struct BranchCycles {
     /// Indirect jumps and calls of which history knows another target than their address alone.
     pub overridden: u32,
     /// A taken direct jump, or the end of a line of code, is predicted in the same cycle as what was predicted before
-    /// it if that was the first of the two, and takes a cycle else.
+    /// it if that was the first of the two, and takes a cycle else; conditional branches in front of it that are not
+    /// taken, but whose targets are known, let it take a cycle too.
     pub two_ahead: bool,
 }
 

@@ -37,7 +37,7 @@ fn wide_arithmetic_retires() {
         }
         let totals = run.totals();
         let found = shares(&totals);
-        // Where lines of code matter, one of more than 16 uops takes a third cycle.
+        // Where lines of code matter, those with more than two entries of the uop cache take longer.
         let least = if core.front_end.uop_cache_instructions > 0 { 70.0 } else { 80.0 };
         assert!(found.retiring >= least, "{}: {found:?}", core.name);
         assert_eq!(totals.macro_fused, 5000);

@@ -3,14 +3,16 @@
 
 use crate::memory::Room;
 
-/// Entries that begin in a line of code are read two at a time, each pair this long behind the one before.
-const PAIR_CYCLES: u64 = 2;
+/// Entries that are read in a cycle (guide to Zen 5: two of six instructions).
+pub(super) const ENTRIES: u32 = 2;
+/// Of those that begin in a line of code so many more each are read this long behind the ones before.
+const NEXT_ENTRIES: u64 = 2;
 /// They are counted so far.
 const MOST: u32 = 64;
 
 /// Cycles between the first entry that begins in a line and one with this number.
 const fn cycles_before(entry: u32) -> u64 {
-    PAIR_CYCLES * (entry / 2) as u64
+    NEXT_ENTRIES * (entry / ENTRIES) as u64
 }
 
 /// The line of code that is read, and the entry.
@@ -72,10 +74,11 @@ mod tests {
 
     const ROOM: u32 = 6;
 
-    /// The cycle of the last instruction of so many lines with so many instructions each, of which entries hold six.
-    fn last_of(lines: u32, instructions: u32) -> u64 {
+    /// So many lines with so many instructions each, of which entries hold six: the last one, and the cycle of its
+    /// last instruction.
+    fn read(lines: u32, instructions: u32) -> (Line, u64) {
         let mut line = Line::default();
-        let mut cycle = 0;
+        let mut cycle = 10;
         for number in 0..lines {
             line.begin(cycle, number == 0);
             for _ in 0..instructions {
@@ -86,7 +89,7 @@ mod tests {
                 line.room.fill([1, 0]);
             }
         }
-        cycle
+        (line, cycle - 10)
     }
 
     /// Measured, beside a line of two instructions: cycles of one line, of two, and so on.
@@ -104,8 +107,21 @@ mod tests {
         for (instructions, cycles) in measured {
             // Where the other line begins an entry of its own, which is what its cycle is.
             for (lines, cycles) in (1..).zip(cycles) {
-                assert_eq!(last_of(lines, instructions) + 2, cycles, "{lines} lines of {instructions}");
+                assert_eq!(read(lines, instructions).1 + 2, cycles, "{lines} lines of {instructions}");
             }
+        }
+    }
+
+    /// Measured in loops of many lines, of whose instructions eight are dispatched in a cycle.
+    #[test]
+    fn many_lines_come_at_the_pace_that_was_measured() {
+        const LINES: u32 = 64;
+        for (instructions, measured) in
+            [(4, 1.0), (8, 1.0), (12, 1.5), (13, 1.63), (16, 2.3), (20, 3.0), (30, 5.2)]
+        {
+            let cycles = (read(LINES, instructions).1 + 1) as f64 / f64::from(LINES);
+            let cycles = cycles.max(f64::from(instructions) / 8.0);
+            assert!((cycles - measured).abs() < 0.35, "{instructions}: {cycles}");
         }
     }
 
@@ -113,8 +129,15 @@ mod tests {
     fn a_taken_branch_ends_a_line_behind_an_odd_number_of_cycles() {
         for (instructions, cycles) in [(6, 1), (12, 1), (13, 3), (24, 3), (25, 5), (36, 5), (37, 7), (48, 7)]
         {
-            assert_eq!(last_of(1, instructions), cycles - 1, "{instructions}");
+            assert_eq!(read(1, instructions).0.end(), 10 + cycles - 1, "{instructions}");
         }
+    }
+
+    #[test]
+    fn a_line_in_which_no_entry_begins_ends_with_the_one_before() {
+        let (mut line, cycle) = read(1, 4);
+        line.begin(10 + cycle, false);
+        assert_eq!(line.end(), 10 + cycle);
     }
 
     #[test]

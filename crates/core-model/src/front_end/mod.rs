@@ -10,7 +10,7 @@ use crate::predictor::Outcome;
 use crate::state::packed::{Packer, Unpacker};
 use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
-use line::Line;
+use line::{ENTRIES, Line};
 use retire::Branch;
 use two_ahead::TwoAhead;
 
@@ -21,8 +21,6 @@ const AHEAD: u64 = 6;
 /// Cycles by which the predictor can be ahead with taken branches: estimate; more would be of use after long bubbles
 /// only, and give the pipeline more states.
 const LEAD: u64 = 8;
-/// Entries that a uop cache with room for few instructions in each reads in a cycle (guide to Zen 5: two of six).
-const ENTRIES: u32 = 2;
 /// Places for uops between front end and allocation: more than any core has.
 const QUEUE: usize = 256;
 

@@ -21,6 +21,10 @@ enum Last {
     Ended,
 }
 
+impl Last {
+    const ALL: [Self; 5] = [Self::Full, Self::Jump, Self::Line, Self::Other, Self::Ended];
+}
+
 /// A predictor that takes two taken branches, or ends of lines of code, in a cycle where it can (two-ahead: Seznec,
 /// Jourdan, Sainrat and Michaud, 1996). What is together was measured on Zen 5 (docs/silicon.md, "Mechanisms").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +35,6 @@ pub(super) struct TwoAhead {
 }
 
 impl TwoAhead {
-    const ALL: [Last; 5] = [Last::Full, Last::Jump, Last::Line, Last::Other, Last::Ended];
-
     /// Where prediction begins anew, the refill has a cycle of it.
     pub(super) const fn begun() -> Self {
         Self { last: Last::Other, passed: 0 }
@@ -52,8 +54,7 @@ impl TwoAhead {
         let direct = matches!(kind, BranchKind::Conditional | BranchKind::DirectJump);
         let passed = u32::from(self.passed);
         let (cycles, last) = match self.last {
-            Last::Full if direct => (1, Last::Jump),
-            _ if direct && passed > 0 => (1, Last::Jump),
+            last if direct && (last == Last::Full || passed > 0) => (1, Last::Jump),
             _ if direct => (0, Last::Full),
             Last::Jump if overridden => (0, Last::Full),
             Last::Line if overridden => (of_kind.saturating_sub(1), Last::Full),
@@ -68,11 +69,8 @@ impl TwoAhead {
 
     /// Cycles for the next line of code, without a jump.
     pub(super) fn next_line(&mut self) -> u32 {
-        let (cycles, last) = match self.last {
-            Last::Full | Last::Ended => (1, Last::Line),
-            _ if self.passed > 0 => (1, Last::Line),
-            Last::Jump | Last::Line | Last::Other => (0, Last::Ended),
-        };
+        let first = matches!(self.last, Last::Full | Last::Ended) || self.passed > 0;
+        let (cycles, last) = if first { (1, Last::Line) } else { (0, Last::Ended) };
         *self = Self { last, passed: 0 };
         cycles
     }
@@ -82,7 +80,7 @@ impl TwoAhead {
     }
 
     pub(super) fn of(saved: u64) -> Self {
-        let last = Self::ALL.into_iter().find(|&last| last as u64 == saved & 15).unwrap_or(Last::Full);
+        let last = Last::ALL.into_iter().find(|&last| last as u64 == saved & 15).unwrap_or(Last::Full);
         Self { last, passed: (saved >> 4) as u8 & 3 }
     }
 }
@@ -93,31 +91,45 @@ mod tests {
     use crate::ZEN5;
     use BranchKind::{DirectCall, DirectJump, IndirectJump, Return};
 
-    /// A taken branch, overridden or not, or the end of a line.
-    type Step = Option<(BranchKind, bool)>;
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        /// A taken branch, overridden or not.
+        Taken(BranchKind, bool),
+        /// The end of a line.
+        Line,
+        /// A conditional branch that is known and is not taken.
+        Passed,
+    }
 
-    const CALL: Step = Some((DirectCall, false));
-    const JUMP: Step = Some((DirectJump, false));
-    const TO_ONE: Step = Some((IndirectJump, false));
-    const TO_MANY: Step = Some((IndirectJump, true));
-    const RETURN: Step = Some((Return, false));
-    const LINE: Step = None;
+    const CALL: Step = Step::Taken(DirectCall, false);
+    const JUMP: Step = Step::Taken(DirectJump, false);
+    const TO_ONE: Step = Step::Taken(IndirectJump, false);
+    const TO_MANY: Step = Step::Taken(IndirectJump, true);
+    const RETURN: Step = Step::Taken(Return, false);
+    const LINE: Step = Step::Line;
 
-    /// Cycles of an iteration of a loop.
-    fn looped(first: &[Step], middle: Step, times: usize, last: &[Step]) -> f64 {
+    /// Cycles of an iteration of a loop of these.
+    fn iteration(steps: &[Step]) -> f64 {
         let core = &ZEN5.prediction.branch_cycles;
-        let steps = [first, &vec![middle; times], last].concat();
         let mut before = TwoAhead::begun();
         let mut iterations = |count: usize| -> u32 {
-            let all = steps.iter().copied().cycle().take(steps.len() * count);
-            let cycles = all.map(|step| match step {
-                Some((kind, overridden)) => before.cycles(core, kind, overridden),
-                None => before.next_line(),
+            let all = steps.iter().cycle().take(steps.len() * count);
+            let cycles = all.map(|step| match *step {
+                Step::Taken(kind, overridden) => before.cycles(core, kind, overridden),
+                Step::Line => before.next_line(),
+                Step::Passed => {
+                    before.pass();
+                    0
+                }
             });
             cycles.sum()
         };
         iterations(10);
         f64::from(iterations(60)) / 60.0
+    }
+
+    fn looped(first: &[Step], middle: Step, times: usize, last: &[Step]) -> f64 {
+        iteration(&[first, &vec![middle; times], last].concat())
     }
 
     #[test]
@@ -151,67 +163,50 @@ mod tests {
     /// Per function and its call. `M`: conditional branches that are known and were not taken.
     #[test]
     fn branches_that_were_not_taken_take_the_cycles_that_were_measured() {
-        let cycles = |text: &str| {
-            let step = |letter| match letter {
-                'C' => Some(CALL),
-                'R' => Some(RETURN),
-                'J' => Some(JUMP),
-                'L' => Some(LINE),
-                _ => None,
-            };
-            let core = &ZEN5.prediction.branch_cycles;
-            let mut before = TwoAhead::begun();
-            let mut iterations = |count: usize| -> u32 {
-                let all = text.chars().cycle().take(text.len() * count);
-                let cycles = all.map(|letter| match step(letter) {
-                    Some(Some((kind, overridden))) => before.cycles(core, kind, overridden),
-                    Some(None) => before.next_line(),
-                    None => {
-                        before.pass();
-                        0
-                    }
-                });
-                cycles.sum()
-            };
-            iterations(10);
-            iterations(60) / 60
+        let step = |letter| match letter {
+            'C' => CALL,
+            'R' => RETURN,
+            'J' => JUMP,
+            'L' => LINE,
+            _ => Step::Passed,
         };
         let measured = [
-            ("CRL", 4),
-            ("CMRL", 4),
-            ("CMMMRL", 4),
-            ("MCRL", 4),
-            ("MMMCRL", 4),
-            ("CLMMRL", 4),
-            ("CRML", 5),
-            ("CRMMML", 5),
-            ("CMJRL", 5),
-            ("CMMMJRL", 5),
-            ("CJMRL", 5),
-            ("CJMMRL", 6),
-            ("CJMMMRL", 6),
-            ("CMLRL", 5),
-            ("CMLMLRL", 6),
-            ("CMLMLMLRL", 7),
-            ("CRMJ", 5),
-            ("CRMMMJ", 5),
-            ("MCRJ", 5),
-            ("MMCRJ", 6),
-            ("MMMCRJ", 6),
-            ("MCRML", 6),
-            ("CRMLJ", 5),
-            ("CRLMJ", 5),
-            ("MCRLJ", 5),
-            ("MCRMLMJ", 6),
+            ("CRL", 4.0),
+            ("CMRL", 4.0),
+            ("CMMMRL", 4.0),
+            ("MCRL", 4.0),
+            ("MMMCRL", 4.0),
+            ("CLMMRL", 4.0),
+            ("CRML", 5.0),
+            ("CRMMML", 5.0),
+            ("CMJRL", 5.0),
+            ("CMMMJRL", 5.0),
+            ("CJMRL", 5.0),
+            ("CJMMRL", 6.0),
+            ("CJMMMRL", 6.0),
+            ("CMLRL", 5.0),
+            ("CMLMLRL", 6.0),
+            ("CMLMLMLRL", 7.0),
+            ("CRMJ", 5.0),
+            ("CRMMMJ", 5.0),
+            ("MCRJ", 5.0),
+            ("MMCRJ", 6.0),
+            ("MMMCRJ", 6.0),
+            ("MCRML", 6.0),
+            ("CRMLJ", 5.0),
+            ("CRLMJ", 5.0),
+            ("MCRLJ", 5.0),
+            ("MCRMLMJ", 6.0),
         ];
         for (text, expected) in measured {
-            assert_eq!(cycles(text), expected, "{text}");
+            let steps: Vec<Step> = text.chars().map(step).collect();
+            assert_eq!(iteration(&steps), expected, "{text}");
         }
     }
 
     #[test]
     fn each_state_is_one_again() {
-        for last in TwoAhead::ALL {
+        for last in Last::ALL {
             for passed in 0..=MOST {
                 let state = TwoAhead { last, passed };
                 assert_eq!(TwoAhead::of(state.save()), state);

@@ -213,8 +213,8 @@ impl Stores {
         let mut missing = 0;
         let (mut data, mut addressed, mut committed) = (0, 0, 0);
         let (mut alias, mut odd) = (false, false);
-        // None of the CPUs that were measured puts together what several stores wrote.
-        let (mut whole, mut one) = (None, true);
+        // Nothing is put together that several stores wrote: measured on Zen 5, and Intel's optimisation manual.
+        let (mut lowest, mut one) = (None, true);
         while left > 0 {
             let here = left.min(8 - first);
             let bytes = (((1u32 << here) - 1) << first) as u8;
@@ -223,8 +223,8 @@ impl Stores {
                 if place.word == word + 1 {
                     covered += (place.bytes & bytes).count_ones();
                     let starts = place.bytes.trailing_zeros() == first;
-                    let of = whole.get_or_insert((place, starts));
-                    one &= of.0.number == place.number;
+                    let (of, _) = lowest.get_or_insert((place, starts));
+                    one &= of.number == place.number;
                     odd |= place.odd && place.data >= data;
                     data = place.data.max(data);
                     addressed = place.addressed.max(addressed);
@@ -238,8 +238,8 @@ impl Stores {
             first = 0;
             word += 1;
         }
-        let store = whole.map_or(Forwarder::default(), |(place, whole)| Forwarder {
-            follow: if whole { place.follow } else { Follow::NO },
+        let store = lowest.map_or(Forwarder::default(), |(place, starts)| Forwarder {
+            follow: if starts { place.follow } else { Follow::NO },
             younger: self.count.wrapping_sub(place.number),
         });
         match covered {
@@ -313,6 +313,7 @@ mod tests {
         assert_eq!(stores.find(0x3000, 4, 10), Found::Alias);
         assert_eq!(stores.find(0x1000, 8, 21), Found::Nothing);
     }
+
     /// Measured on Zen 5: a load that reads from two stores waits as long as one that reads from a part of one.
     #[test]
     fn no_load_puts_together_what_two_stores_wrote() {

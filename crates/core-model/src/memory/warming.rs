@@ -117,7 +117,8 @@ impl MemorySystem {
             let takes = [u32::from(!fused), prepared.constants().into()];
             before = prepared.traits;
             let piece = physical >> shift;
-            let other_page = (physical ^ fetched.end) >> block.fetch_page.clamp(12, 30) > 0;
+            let page = block.fetch_page.clamp(12, 30);
+            let other_page = physical >> page != fetched.piece << shift >> page;
             if other_page || physical != fetched.end || fetched.room.is_full(takes) {
                 fetched.room.open(room);
                 self.warm_line(totals, fetched, physical, at);
