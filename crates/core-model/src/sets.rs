@@ -69,7 +69,8 @@ struct Ways<T> {
 }
 
 impl<T: Tag> Ways<T> {
-    const ANY: Self = Self { has, push, renew_or_push };
+    /// Of many ways, most of which are not looked at: what is there is mostly among the newest.
+    const ANY: Self = Self { has: |set, wanted| set.iter().any(|tag| tag.is(wanted)), push, renew_or_push: search };
 
     const fn fixed<const WAYS: usize>() -> Self {
         Self {
@@ -234,6 +235,15 @@ fn renew_or_push<T: Tag>(set: &mut [T], wanted: T) -> Option<T> {
         return Some(push(set, wanted));
     }
     move_to_front(set, wanted);
+    None
+}
+
+/// As [`renew_or_push`], from the newest tag on.
+fn search<T: Tag>(set: &mut [T], wanted: T) -> Option<T> {
+    let Some(way) = set.iter().position(|tag| tag.is(wanted)) else { return Some(push(set, wanted)) };
+    let found = set[way];
+    set.copy_within(..way, 1);
+    set[0] = found;
     None
 }
 
