@@ -469,7 +469,8 @@ pub struct Core {
     /// dispatched a cycle later.
     pub wakes_late: bool,
     /// A uop that waits for an operation of one cycle, whose own sources were ready when it was allocated or came from
-    /// a load, takes a port once more: it is selected too early. Multiplications and shifts are not.
+    /// a load, is selected by its age alone: in vain, in a cycle of one of its ports, if that is not the second one
+    /// behind the operation or later.
     pub selects_early: bool,
     /// Loads between allocation and retirement.
     pub load_buffer: u32,

@@ -70,7 +70,8 @@ struct Ways<T> {
 
 impl<T: Tag> Ways<T> {
     /// Of many ways, most of which are not looked at: what is there is mostly among the newest.
-    const ANY: Self = Self { has: |set, wanted| set.iter().any(|tag| tag.is(wanted)), push, renew_or_push: search };
+    const ANY: Self =
+        Self { has: |set, wanted| set.iter().any(|tag| tag.is(wanted)), push, renew_or_push: search };
 
     const fn fixed<const WAYS: usize>() -> Self {
         Self {

@@ -605,6 +605,22 @@ impl BackEnd {
         once.fold(start, |last, uops| last.max(self.ports.issue(uops, start)))
     }
 
+    /// Selects a uop at the first cycle from `start` on in which one of its units is free, in vain if its last source,
+    /// which is ready at a cycle, is not known to be there; when it can be selected again.
+    #[inline(never)]
+    pub(crate) fn select(&mut self, uops: Uops, start: u64, ready: u64) -> u64 {
+        if start > ready || start >= self.ports.horizon() {
+            return 0;
+        }
+        let (selected, unit) = self.ports.issue_one(uops.units, start);
+        let Some(unit) = unit else { return 0 };
+        if selected <= ready {
+            return selected + 1;
+        }
+        self.ports.release(selected, unit);
+        0
+    }
+
     /// A store takes its unit once more, from `start` on.
     #[inline(never)]
     pub(crate) fn store_again(&mut self, start: u64) {

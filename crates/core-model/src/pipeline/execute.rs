@@ -6,10 +6,7 @@ use crate::memory::{Destination, Level, Loaded, Loads, MemoryPort, StoreTimes};
 use crate::pipeline::{Origin, Pipeline};
 use crate::table::Uops;
 use crate::totals::CoreTotals;
-use retire::{RegisterFile, RegisterSet};
-
-/// Half of the units of arithmetic of Zen 5.
-const HALF: u32 = 3;
+use retire::RegisterFile;
 
 impl Pipeline {
     /// Executes; nothing begins before `earliest`. `RARE` and `MEMORY`: see [`complete`](Self::complete).
@@ -28,12 +25,12 @@ impl Pipeline {
             let ready = ready.max(self.back_end.distant(prepared));
             // What renaming does waits for no dispatch.
             let executes = prepared.has_groups();
+            let ready = ready.max(self.select_early(prepared, prepared.groups(), earliest));
             let value = if executes { self.back_end.woken(ready, earliest) } else { ready.max(earliest) };
             let issued = self.back_end.issue(prepared.groups(), value);
             let completed = issued + u64::from(prepared.compute);
             let prompt =
                 executes && prepared.compute == 1 && self.is_prompt(prepared, prepared.groups(), earliest);
-            self.select_early(prepared, prepared.groups(), earliest);
             return Executed {
                 prompt,
                 issued,
@@ -134,7 +131,8 @@ impl Pipeline {
         }
         // The address of a store waits neither for its value nor for what is older.
         let addressed = self.back_end.issue(address_groups, store_address) + 1;
-        self.select_early(prepared, groups, earliest);
+        let loaded = start == from;
+        start = start.max(self.select_early(prepared, groups, from.max(earliest)));
         let issued = self.back_end.issue(groups, start);
         let mut completed = issued + u64::from(compute);
         // A plain load computes nothing.
@@ -161,7 +159,7 @@ impl Pipeline {
             // That it waits for older stores and locks is a wait for memory too.
             memory_from = begun.min(drains_from);
         }
-        let prompt = prepared.compute == 1 && start == from && self.is_prompt(prepared, groups, earliest);
+        let prompt = prepared.compute == 1 && loaded && self.is_prompt(prepared, groups, earliest);
         Executed { issued, addressed, completed, memory_from, computes, clear, prompt }
     }
 
@@ -172,20 +170,24 @@ impl Pipeline {
         if self.origin != Origin::Prompt || groups.is_empty() {
             return false;
         }
-        let waits = prepared.rest.sources & !RegisterSet::from(self.loaded);
+        let waits = prepared.rest.sources & !self.loaded;
         self.back_end.ready(waits) <= earliest
     }
 
-    /// The operation takes a port once more if it waits for what a prompt one makes, on cores where that matters.
+    /// On cores where that matters, selects an operation that waits for what a prompt one makes before that is there:
+    /// it takes a port in vain. When it can be selected again.
     #[inline(always)]
-    fn select_early(&mut self, prepared: &Prepared, groups: &[Uops], earliest: u64) {
-        if self.origin != Origin::Prompt || !is_common(groups) {
-            return;
+    fn select_early(&mut self, prepared: &Prepared, groups: &[Uops], earliest: u64) -> u64 {
+        if self.origin != Origin::Prompt {
+            return 0;
         }
-        let ready = self.back_end.ready(prepared.rest.sources & RegisterSet::from(self.marked));
-        if ready > earliest {
-            self.back_end.replay(&groups[groups.len().saturating_sub(1)..], ready);
+        let Some(&uops) = groups.last() else { return 0 };
+        let ready = self.back_end.ready(prepared.rest.sources & self.prompt);
+        if ready <= earliest {
+            return 0;
         }
+        let others = self.back_end.ready(prepared.rest.sources & !self.prompt);
+        self.back_end.select(uops, others.max(earliest), ready)
     }
 
     /// When locked and serialising instructions can begin but for older stores, and when with them.
@@ -237,11 +239,4 @@ impl Pipeline {
             index += 1;
         }
     }
-}
-
-/// True if an operation is neither a multiplication nor a shift nor anything else that half of Zen 5's units have:
-/// measured, these take no port twice.
-#[inline(always)]
-fn is_common(groups: &[Uops]) -> bool {
-    groups.last().is_some_and(|uops| uops.units.count_ones() > HALF)
 }

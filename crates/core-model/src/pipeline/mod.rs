@@ -7,13 +7,14 @@ mod written;
 use crate::back_end::{BackEnd, Leaf, Restart, Units};
 use crate::core::{Core, MemoryRenaming};
 use crate::front_end::{FrontEnd, Place};
+use crate::instruction::prepared::Rest;
 use crate::instruction::{Definition, Executed, Execution, Predicted, Prepared, Traits, accesses_of};
 use crate::memory::{BARRED_SHIFT, MemoryPort, StoreTimes};
 use crate::predictor::Outcome;
 use crate::state::{Shaped, Words};
 use crate::table::Uops;
 use crate::totals::CoreTotals;
-use retire::{Assist, Branch, BranchKind, RegisterFile};
+use retire::{Assist, Branch, BranchKind, RegisterFile, RegisterSet};
 use written::Written;
 
 /// Where a register's value comes from, as far as a core treats it in a way of its own.
@@ -58,8 +59,10 @@ pub(crate) struct Pipeline {
     end: u64,
     /// Those of the first 16 registers whose value comes from where `origin` says.
     pub(crate) marked: u16,
-    /// General-purpose registers that loads have brought, where [`Origin::Prompt`] matters.
-    pub(crate) loaded: u16,
+    /// Where [`Origin::Prompt`] matters: registers that prompt operations have made, flags among them, and
+    /// general-purpose registers that loads have brought.
+    pub(crate) prompt: RegisterSet,
+    pub(crate) loaded: RegisterSet,
     pub(crate) origin: Origin,
     /// Counts loads that wait for such a value: see [`Memory::dependent_loads`](crate::core::Memory::dependent_loads).
     pub(crate) dependent: u8,
@@ -125,6 +128,7 @@ impl Pipeline {
             host: None,
             end: 0,
             marked: 0,
+            prompt: 0,
             loaded: 0,
             origin: Origin::that_matters(core),
             dependent: 0,
@@ -333,15 +337,21 @@ impl Pipeline {
             Origin::BehindLoad => {
                 traits.intersects(Traits::LOAD) || self.marked & prepared.rest.sources as u16 != 0
             }
-            Origin::Prompt => {
-                let loaded = traits.intersects(Traits::LOADED);
-                self.loaded =
-                    self.loaded & !prepared.first_results | if loaded { prepared.first_results } else { 0 };
-                prompt
-            }
+            Origin::Prompt => return self.mark_prompt(prepared, prompt),
         };
         self.marked &= !prepared.first_results;
         self.marked |= if marks { prepared.first_results } else { 0 };
+    }
+
+    /// The same where [`Origin::Prompt`] matters. An eliminated move has what its source has.
+    #[inline(always)]
+    fn mark_prompt(&mut self, prepared: &Prepared, prompt: bool) {
+        let Rest { sources, results, .. } = *prepared.rest;
+        let moves = prepared.traits.intersects(Traits::MOVE) && !prepared.has_groups();
+        let loaded = prepared.traits.intersects(Traits::LOADED) || moves && self.loaded & sources != 0;
+        let prompt = prompt || moves && self.prompt & sources != 0;
+        self.loaded = self.loaded & !results | if loaded { results } else { 0 };
+        self.prompt = self.prompt & !results | if prompt { results } else { 0 };
     }
 
     /// True if a load, which waits for its address, takes a port once more because a load has brought that.
@@ -639,6 +649,16 @@ impl Pipeline {
     }
 }
 
+/// A set of registers as words, the lower half first.
+fn words_of(registers: RegisterSet) -> [u64; 2] {
+    [registers as u64, (registers >> 64) as u64]
+}
+
+/// The set of registers that these words are.
+fn set_of([low, high]: [u64; 2]) -> RegisterSet {
+    RegisterSet::from(high) << 64 | RegisterSet::from(low)
+}
+
 /// Words of an outline.
 const OUTLINE: usize = 6;
 
@@ -666,7 +686,7 @@ impl Shaped for Pipeline {
         }
         shape.extend(self.written.map(Written::word));
         if self.origin == Origin::Prompt {
-            shape.push(self.loaded.into());
+            shape.extend([self.prompt, self.loaded].into_iter().flat_map(words_of));
         }
         if self.core.fuses_nops {
             shape.extend(self.host.map_or([u64::MAX, 0], |host| [host.end, host.nop.into()]));
@@ -692,7 +712,7 @@ impl Shaped for Pipeline {
             *written = Written::from_word(shape.next());
         }
         if self.origin == Origin::Prompt {
-            self.loaded = shape.next() as u16;
+            [self.prompt, self.loaded] = [(); 2].map(|()| set_of([shape.next(), shape.next()]));
         }
         if self.core.fuses_nops {
             let host = Host { end: shape.next(), nop: shape.next() as u8 };
