@@ -280,7 +280,8 @@ pub enum LinearTags {
     /// The first load takes a port four times, the next ones twice; stores relative to the stack pointer reach the
     /// cache alone until their line is known by their address.
     StackApart,
-    /// A load takes a port so many times more, and its value does not wait for that.
+    /// A load takes ten cycles longer, and a port once more, or so many times more if neither of the last two addresses
+    /// of the line was its own. Tags have four more bits; stores do not matter.
     LoadAgain(u8),
     /// Loads take a port twice, and the first store one of these units.
     StoreAgain {

@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{about, looped, looped_as_block};
+use common::{Run, about, assemble, looped, looped_as_block, read};
 use core_model::ZEN5;
 use iced_x86::code_asm::*;
+use retire::MemoryAccess;
 
 /// Cycles of some instructions, in a loop of some copies.
 fn cycles(body: impl Fn(&mut CodeAssembler)) -> f64 {
@@ -172,4 +173,26 @@ fn dense_lines_of_code_come_more_slowly() {
     let both = cycles(|a| a.cmp(dword_ptr(rbx + 8), 1).unwrap());
     let one = cycles(|a| a.cmp(dword_ptr(rbx), 1).unwrap());
     assert!(both > 1.2 * one, "{both:.3} and {one:.3}");
+}
+
+/// Measured: 15 cycles in place of 5.
+#[test]
+fn a_chain_through_two_addresses_of_a_line_waits_for_each() {
+    let load = |linear: u64| MemoryAccess { linear, physical: 0x8000, ..read(0x8000, 8) };
+    let chain = |addresses: [u64; 2]| {
+        let mut run = Run::new(&ZEN5);
+        let code = run.define(&assemble(|a| {
+            a.mov(rax, qword_ptr(rbx)).unwrap();
+            a.add(rbx, rax).unwrap();
+        }));
+        let cycles = (0..400).map(|n| {
+            run.step(&code[0], &[load(addresses[n % 2])], None);
+            run.step(&code[1], &[], None);
+            run.totals().cycles
+        });
+        let cycles: Vec<_> = cycles.collect();
+        (cycles[399] - cycles[199]) as f64 / 200.0
+    };
+    let (one, two) = (chain([0x10_0000; 2]), chain([0x10_0000, 0x20_0000]));
+    assert!((two - one - 10.0).abs() < 1.0, "{one:.2} and {two:.2}");
 }

@@ -106,16 +106,14 @@ impl MemoryPort for MemorySystem {
             let line = access.physical >> 6;
             let (level, ready) = self.caches.access(totals, line, at, Asker::Store);
             arrival = arrival.max(ready);
-            if let Some(aliases) = self.aliases.as_mut().filter(|_| level == Level::L1) {
-                if let LinearTags::LoadAgain(_) = self.core.memory.linear_tags {
-                    aliases.learns(line, access);
-                } else {
-                    let (known, again) = aliases.known(line, access, at);
-                    arrival = arrival.max(known);
-                    let apart = self.core.memory.linear_tags == LinearTags::StackApart;
-                    alone = apart && known > at && times.follow == Follow::STACK;
-                    twice = !apart && again > 0;
-                }
+            let stores_miss =
+                level == Level::L1 && !matches!(self.core.memory.linear_tags, LinearTags::LoadAgain(_));
+            if let Some(aliases) = self.aliases.as_mut().filter(|_| stores_miss) {
+                let (known, again) = aliases.known(line, access, at);
+                arrival = arrival.max(known);
+                let apart = self.core.memory.linear_tags == LinearTags::StackApart;
+                alone = apart && known > at && times.follow == Follow::STACK;
+                twice = !apart && again > 0;
             }
             if crosses_line(access) {
                 totals.split_stores += 1;
@@ -291,7 +289,11 @@ impl MemorySystem {
             code: CodeCaches::new(core),
             stores: Stores::new(),
             connections: Connections::new(core.memory.renames_memory),
-            aliases: (core.memory.linear_tags != LinearTags::None).then(Aliases::new),
+            aliases: match core.memory.linear_tags {
+                LinearTags::None => None,
+                LinearTags::LoadAgain(_) => Some(Aliases::new(aliases::HIGH)),
+                LinearTags::StackApart | LinearTags::StoreAgain { .. } => Some(Aliases::new(0)),
+            },
             banks: core.memory.load_banks.then(Banks::new),
             store_buffer: StoreBuffer::new(core.store_buffer),
             locked_until: 0,
@@ -367,7 +369,7 @@ impl MemorySystem {
         totals: &mut CoreTotals,
         rip: u64,
         access: &MemoryAccess,
-        Loads { latency, destination, follow, since, issued, .. }: Loads,
+        Loads { latency, lock, destination, follow, since, issued }: Loads,
     ) -> Loaded {
         let latency = u64::from(latency);
         let (translation, walked) =
@@ -451,7 +453,12 @@ impl MemorySystem {
             loaded.delay = loaded.delay.max(arrival.saturating_sub(issued + latency));
         } else if let (Some(aliases), LinearTags::LoadAgain(again)) = (&mut self.aliases, memory.linear_tags)
         {
-            loaded.again = if aliases.learns(line, access) { again } else { 0 };
+            let (known, again) = aliases.switches(line, access, at, again);
+            loaded.again = again;
+            // Measured: locked instructions take no longer by it.
+            if known > at && !lock {
+                loaded.delay = loaded.delay.max(known - issued);
+            }
         } else if let Some(aliases) = &mut self.aliases {
             let (mut known, again) = aliases.known(line, access, at);
             if known > at {
