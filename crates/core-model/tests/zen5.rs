@@ -131,6 +131,15 @@ fn sums_take_a_cycle_less_to_sums() {
     about(cycles(product), 6.0);
 }
 
+/// Measured.
+#[test]
+fn operations_on_vectors_take_two_cycles() {
+    about(cycles(|a| a.pxor(xmm2, xmm3).unwrap()), 2.0);
+    about(cycles(|a| a.psubd(xmm2, xmm3).unwrap()), 2.0);
+    about(cycles(|a| a.movhlps(xmm2, xmm2).unwrap()), 2.0);
+    about(cycles(|a| a.paddd(xmm2, xmm3).unwrap()), 2.0);
+}
+
 #[test]
 fn a_load_has_the_value_of_a_store_without_a_cycle() {
     let through = |a: &mut CodeAssembler| {

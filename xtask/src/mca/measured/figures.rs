@@ -25,6 +25,12 @@ impl Figures {
         self.of(name, form)?.cycles
     }
 
+    /// Cycles of the chain of a form through its destination.
+    pub(super) fn through_destination(&self, name: &str, form: Form) -> Option<f64> {
+        let all = self.of(name, form).map_or(&[][..], |row| &row.latencies);
+        all.iter().find(|(operand, _)| *operand == 0).map(|(_, cycles)| *cycles)
+    }
+
     /// Cycles of the chains of a form through sources that are not the destination too, or of the one through the
     /// destination if there is no other.
     pub(super) fn latencies(&self, name: &str, form: Form) -> Vec<f64> {

@@ -37,16 +37,21 @@ fn measured_line(line: &Line, older: &Lines, figures: &Figures) -> Line {
             integer_operation(operation, cycles, &latencies)
         };
     }
-    let longest = latencies.into_iter().reduce(f64::max).filter(|cycles| *cycles > SHORTEST).map(nearest);
+    let is_chain = |cycles: &f64| *cycles > SHORTEST;
+    // Where two equal registers make a zero, there is none through a source.
+    let longest = latencies
+        .into_iter()
+        .reduce(f64::max)
+        .filter(is_chain)
+        .or_else(|| figures.through_destination(&name, Form::Register).filter(is_chain))
+        .map(nearest);
     let latency = match (line.form, longest) {
         (Form::Memory, _) if parts.load => {
             let behind = longest.unwrap_or_else(|| unmeasured(line, older, parts));
             loaded(parts, if operation.is_empty() { 0 } else { behind })
         }
         // Moves are eliminated as long as they find a register, and take a cycle where they do not.
-        (Form::Register, Some(cycles)) if !line.name.starts_with("Mov") => {
-            Latency { load: None, own: cycles }
-        }
+        (Form::Register, Some(cycles)) if !is_whole_move(&line.name) => Latency { load: None, own: cycles },
         _ => line.latency,
     };
     let uops = memory.into_iter().chain(operation).collect();
@@ -69,6 +74,15 @@ fn general_name(name: &str) -> String {
         "imm8" | "imm16" | "imm32" => format!("{mnemonic}_rm{bits}_{immediate}"),
         _ => name.to_owned(),
     }
+}
+
+/// True for moves between whole registers.
+fn is_whole_move(name: &str) -> bool {
+    let mnemonic = name.split('_').next().unwrap_or_default();
+    matches!(
+        mnemonic,
+        "Mov" | "Movaps" | "Movapd" | "Movups" | "Movupd" | "Movdqa" | "Movdqu" | "Movzx" | "Movsx"
+    )
 }
 
 /// Uops that are no part of a load or a store.
@@ -246,6 +260,11 @@ mod tests {
         // Without a chain, what LLVM has.
         assert!(made(&format!("{register}\n{memory}"), "").starts_with("Imul_r32_rm32\tm\t1\t4+4\t"));
         assert!(made(memory, "").starts_with("Imul_r32_rm32\tm\t1\t4+3\t"));
+        // Two equal registers make a zero; what merges into its destination is no whole move.
+        for (name, figures) in [("Pxor_xmm_xmmm128", "0:2.0,1:0.17"), ("Movhlps_xmm_xmm", "0:2.0,1:2.0")] {
+            let line = made(&format!("{name}\tr\t1\t1\t1*FP0"), &format!("{name}\tr\t0.25\t{figures}"));
+            assert!(line.starts_with(&format!("{name}\tr\t1\t2\t")), "{line}");
+        }
         let load = "Movups_xmm_xmmm128\tm\t1\t8\t1*FP45.0,FP45.1+1*Load.0,Load.1";
         assert!(made(load, "").starts_with("Movups_xmm_xmmm128\tm\t1\t7\t"));
     }
