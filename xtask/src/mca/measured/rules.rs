@@ -44,6 +44,8 @@ fn measured_line(line: &Line, older: &Lines, figures: &Figures) -> Line {
         .reduce(f64::max)
         .filter(is_chain)
         .or_else(|| figures.through_destination(&name, Form::Register).filter(is_chain))
+        // Of a form that has memory alone, as MOVHPS, chains through registers tell what is done with it.
+        .or_else(|| figures.latencies(&name, line.form).into_iter().reduce(f64::max).filter(is_chain))
         .map(nearest);
     let latency = match (line.form, longest) {
         (Form::Memory, _) if parts.load => {
