@@ -155,7 +155,7 @@ mod tests {
     /// Measured on Zen 5, by chains through two addresses of a line.
     #[test]
     fn addresses_differ_by_twelve_bits() {
-        let mut other = |bits: &[u32]| {
+        let other = |bits: &[u32]| {
             let mut aliases = Aliases::new(HIGH);
             let flipped = bits.iter().fold(0x1_5555_0000, |page, bit| page ^ 1 << (bit - 12));
             aliases.switches(0, &at_page(0x1_5555_0000), 0, 4);
