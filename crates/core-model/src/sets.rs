@@ -282,6 +282,22 @@ mod tests {
     }
 
     #[test]
+    fn many_ways_are_searched_as_few_are() {
+        let geometry = Geometry { sets: 2, ways: 8 };
+        let (mut few, mut many) = (Sets::<u64>::new(geometry), Sets::<u64>::new(geometry));
+        many.of_ways = Ways::ANY;
+        let mut seed = 1_u64;
+        for _ in 0..2000 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let key = seed >> 33 & 31;
+            assert_eq!(few.exchange(key), many.exchange(key));
+            assert_eq!(few.touch(key ^ 4), many.touch(key ^ 4));
+            assert_eq!(few.contains(key ^ 8), many.contains(key ^ 8));
+        }
+        assert_eq!(few.tags, many.tags);
+    }
+
+    #[test]
     fn sets_do_not_disturb_each_other() {
         let mut sets = Sets::<u64>::new(Geometry { sets: 2, ways: 1 });
         sets.insert(0);
