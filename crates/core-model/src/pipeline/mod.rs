@@ -349,7 +349,8 @@ impl Pipeline {
         let Rest { sources, results, .. } = *prepared.rest;
         let moves = prepared.traits.intersects(Traits::MOVE) && !prepared.has_groups();
         let loaded = prepared.traits.intersects(Traits::LOADED) || moves && self.loaded & sources != 0;
-        let prompt = prompt || moves && self.prompt & sources != 0;
+        let general = prepared.register_file == RegisterFile::General;
+        let prompt = general && (prompt || moves && self.prompt & sources != 0);
         self.loaded = self.loaded & !results | if loaded { results } else { 0 };
         self.prompt = self.prompt & !results | if prompt { results } else { 0 };
     }
