@@ -50,9 +50,10 @@ const HIGH_SHIFT: u32 = 28;
 /// Bits of a linear address (Lipp and others, "Take A Way", 2020, for Zen to Zen 2; the same pairs were measured on
 /// Zen 5).
 fn hash(linear: u64, alone: u64) -> u16 {
-    let pairs = [(12, 27), (13, 26), (14, 25), (15, 20), (16, 21), (17, 22), (18, 23), (19, 24)];
-    let high = ((linear & alone) >> HIGH_SHIFT) as u16;
-    pairs.iter().fold(high, |hash, (low, high)| hash << 1 | ((linear >> low ^ linear >> high) & 1) as u16)
+    // Bits 15 to 19 with 20 to 24, and three pairs that lie one within the other.
+    let high = (linear & alone) >> HIGH_SHIFT << 5 | (linear >> 15 ^ linear >> 20) & 0x1F;
+    let nested = [(12, 27), (13, 26), (14, 25)];
+    nested.iter().fold(high, |hash, (low, high)| hash << 1 | (linear >> low ^ linear >> high) & 1) as u16
 }
 
 /// The addresses by which a line is known, which is this one if it was not met.
