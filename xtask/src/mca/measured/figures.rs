@@ -27,8 +27,7 @@ impl Figures {
 
     /// Cycles of the chain of a form through its destination.
     pub(super) fn through_destination(&self, name: &str, form: Form) -> Option<f64> {
-        let all = self.of(name, form).map_or(&[][..], |row| &row.latencies);
-        all.iter().find(|(operand, _)| *operand == 0).map(|(_, cycles)| *cycles)
+        self.of(name, form)?.latencies.iter().find(|(operand, _)| *operand == 0).map(|(_, cycles)| *cycles)
     }
 
     /// Cycles of the chains of a form through sources that are not the destination too, or of the one through the
