@@ -185,6 +185,9 @@ pub struct Prediction {
     pub indirect_bubble: u32,
     /// Cycles that fetch loses if history knows another target of an indirect branch than its address alone.
     pub overridden_target: u32,
+    /// So many taken branches behind a misprediction, or where else fetch begins anew, take the predictor so many
+    /// cycles each.
+    pub restarted_targets: [u8; 2],
     /// Cycles that fetch loses at a direct call.
     pub call_bubble: u32,
     /// The same at an indirect call, besides what it loses as any indirect branch.

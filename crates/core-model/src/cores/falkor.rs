@@ -105,6 +105,7 @@ pub const FALKOR: Core = Core {
         branch_cycles: BranchCycles::NONE,
         indirect_bubble: 0,
         overridden_target: 0,
+        restarted_targets: [0, 0],
         call_bubble: 0,
         indirect_call_bubble: 0,
         // AnandTech: four stages of fetch and one of decoding.

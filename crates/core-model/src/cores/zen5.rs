@@ -102,6 +102,7 @@ pub const ZEN5: Core = Core {
         call_bubble: 0,
         indirect_call_bubble: 0,
         overridden_target: 0,
+        restarted_targets: [0, 0],
         predicts_more_returns: true,
         // measured: a branch on a random bit that is computed costs 23.7 cycles for each misprediction, behind a load
         // 29 (guide: 12 to 18). How they divide is an estimate.
@@ -149,6 +150,7 @@ pub const ZEN5: Core = Core {
         dependent_loads: [0, 0],
         forwarded_loads: 0,
         mixed_loads: 0,
+        l1_line_cycles: [0, 0],
         overtaking_loads: false,
         partial_store: 0,
         // measured in a virtual machine, where translations are nested.
