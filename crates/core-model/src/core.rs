@@ -181,10 +181,16 @@ pub struct Prediction {
     pub slow_target: u32,
     /// What the predictor takes for some kinds of branches.
     pub branch_cycles: BranchCycles,
+    /// Indirect targets are predicted by so many conditional branches before, up to 10, and not by the path; 0: by the
+    /// path.
+    pub conditions: u32,
     /// Cycles that fetch loses at an indirect jump or call.
     pub indirect_bubble: u32,
     /// Cycles that fetch loses if history knows another target of an indirect branch than its address alone.
     pub overridden_target: u32,
+    /// Cycles that the predictor takes besides for a direction that only the tables of longer histories know: all but
+    /// the first.
+    pub overridden_direction: u32,
     /// So many taken branches behind a misprediction, or where else fetch begins anew, take the predictor so many
     /// cycles each.
     pub restarted_targets: [u8; 2],

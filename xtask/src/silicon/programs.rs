@@ -328,6 +328,11 @@ pub(crate) fn compare(profile: &str, part: &str) -> Result<(), TaskError> {
     })?;
     let directory = inputs()?;
     let vpmu = Vpmu::build()?;
+    // It says why not, before minutes of measuring are in vain.
+    let mut trial = vpmu.bare();
+    if !trial.args(["run", "--", "true"]).stdin(Stdio::null()).status().is_ok_and(|status| status.success()) {
+        return Err(TaskError::Data(format!("no program runs in a guest; try {trial:?}")));
+    }
     anstream::println!("{}, beside {profile}", host_name());
     let mut installed = Vec::new();
     for program in wanted {

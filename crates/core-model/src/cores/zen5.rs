@@ -102,6 +102,8 @@ pub const ZEN5: Core = Core {
         call_bubble: 0,
         indirect_call_bubble: 0,
         overridden_target: 0,
+        conditions: 0,
+        overridden_direction: 0,
         restarted_targets: [0, 0],
         predicts_more_returns: true,
         // measured: a branch on a random bit that is computed costs 23.7 cycles for each misprediction, behind a load

@@ -11,7 +11,7 @@ use crate::state::packed::{Packer, Unpacker};
 use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
 use line::{ENTRIES, Line};
-use retire::Branch;
+use retire::{Branch, BranchKind};
 use two_ahead::TwoAhead;
 
 /// Iterations after which a loop is known to be one.
@@ -462,7 +462,13 @@ impl FrontEnd {
         let of_kind = self.two_ahead.cycles(&prediction.branch_cycles, branch.kind, outcome.overridden);
         let restarted = if self.restarted > 0 { prediction.restarted_targets[1].into() } else { 0 };
         self.restarted = self.restarted.saturating_sub(1);
-        self.predict(totals, cycles.max(of_kind).max(restarted));
+        self.predict(totals, cycles.max(of_kind).max(restarted) + self.late_direction(branch.kind, outcome));
+    }
+
+    /// Cycles that the predictor takes besides for a direction that its fast part has wrong.
+    fn late_direction(&self, kind: BranchKind, outcome: Outcome) -> u32 {
+        let late = kind == BranchKind::Conditional && outcome.overridden;
+        if late { self.core.prediction.overridden_direction } else { 0 }
     }
 
     /// The predictor takes some cycles for a taken branch, and fetch waits for it if it is not ahead: measured on
@@ -478,9 +484,19 @@ impl FrontEnd {
 
     /// A branch that was not taken ends its loop.
     #[inline]
-    pub(crate) fn fall_through(&mut self, totals: &mut CoreTotals, rip: u64, passed: bool) {
-        if passed {
+    pub(crate) fn fall_through(
+        &mut self,
+        totals: &mut CoreTotals,
+        rip: u64,
+        branch: &Branch,
+        outcome: Outcome,
+    ) {
+        if outcome.passed {
             self.two_ahead.pass();
+        }
+        let cycles = self.late_direction(branch.kind, outcome);
+        if cycles > 0 {
+            self.predict(totals, cycles);
         }
         if rip == self.loop_branch {
             self.loop_count = 0;
@@ -666,7 +682,6 @@ impl Shaped for FrontEnd {
 mod tests {
     use super::*;
     use crate::{SKYLAKE_SP, ZEN4, ZEN5};
-    use retire::BranchKind;
 
     /// They are different states, and the first one restored from the second one is as that; gives it.
     fn other_state(mut one: FrontEnd, other: &FrontEnd) -> FrontEnd {
@@ -696,7 +711,8 @@ mod tests {
     fn a_branch_that_was_not_taken_is_another_state() {
         let mut totals = CoreTotals::default();
         let [one, mut two] = [FrontEnd::new(&ZEN5), FrontEnd::new(&ZEN5)];
-        two.fall_through(&mut totals, 0x1000, true);
+        let branch = Branch { kind: BranchKind::Conditional, taken: false, target: 0x2000 };
+        two.fall_through(&mut totals, 0x1000, &branch, Outcome { passed: true, ..Outcome::default() });
         assert_eq!(other_state(one, &two).two_ahead, two.two_ahead);
     }
 

@@ -568,7 +568,7 @@ impl Pipeline {
                 self.front_end.redirect(totals, cycles);
             }
         } else {
-            self.front_end.fall_through(totals, rip, outcome.passed);
+            self.front_end.fall_through(totals, rip, branch, outcome);
         }
     }
 

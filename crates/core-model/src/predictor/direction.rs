@@ -31,6 +31,8 @@ pub(crate) struct Direction {
     newcomers: i8,
     /// See [`Prediction::spreads_branches`].
     spreads: bool,
+    /// See [`Prediction::overridden_direction`].
+    is_overridden: bool,
     random: Xorshift,
     updates: u32,
     /// How often a tag changed.
@@ -51,6 +53,8 @@ struct Recent {
     alternate: u32,
     /// The first table with a longer history than the provider's.
     longer: usize,
+    /// The entry of the first table.
+    first: u32,
 }
 
 /// No conditional branch is at the last address.
@@ -62,10 +66,19 @@ const NOTHING: Recent = Recent {
     provider: NONE,
     alternate: NONE,
     longer: 0,
+    first: NONE,
 };
 
 /// How many branches that is kept of.
 const RECENT: usize = 16;
+
+/// What was predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Predicted {
+    pub(crate) right: bool,
+    /// The bimodal table and the first of the others have it wrong, or rather.
+    pub(crate) overrides: bool,
+}
 
 /// Where a branch is looked up: the first entry of a set, and a tag.
 #[derive(Debug, Clone, Copy, Default)]
@@ -86,6 +99,7 @@ impl Direction {
             count,
             newcomers: 0,
             spreads: parameters.spreads_branches,
+            is_overridden: parameters.overridden_direction > 0,
             random: Xorshift::new(),
             updates: 0,
             changes: 0,
@@ -101,15 +115,19 @@ impl Direction {
         let known = recent.rip == rip && recent.history == *history;
         if !known || recent.changes != self.changes {
             let places = if known { recent.places } else { self.place(rip, history) };
-            let (mut provider, mut alternate, mut longer) = (NONE, NONE, 0);
+            let (mut provider, mut alternate, mut longer, mut first) = (NONE, NONE, 0, NONE);
             for (table, place) in places[..self.count].iter().enumerate() {
                 let set = &self.tables[place.set as usize..][..self.ways];
                 if let Some(way) = set.iter().position(|entry| entry.tag == place.tag) {
                     (alternate, provider, longer) = (provider, place.set + way as u32, table + 1);
+                    if table == 0 {
+                        first = provider;
+                    }
                 }
             }
             let (history, changes) = (*history, self.changes);
-            self.recent[number] = Recent { rip, history, places, changes, provider, alternate, longer };
+            self.recent[number] =
+                Recent { rip, history, places, changes, provider, alternate, longer, first };
         }
         number
     }
@@ -127,11 +145,11 @@ impl Direction {
         places
     }
 
-    /// Predicts, and learns what was right; true if the prediction was.
+    /// Predicts, and learns what was right.
     #[inline]
-    pub(crate) fn predict(&mut self, rip: u64, history: &Folds, taken: bool) -> bool {
+    pub(crate) fn predict(&mut self, rip: u64, history: &Folds, taken: bool) -> Predicted {
         let number = self.look_up(rip, history);
-        let Recent { provider, alternate, longer, .. } = self.recent[number];
+        let Recent { provider, alternate, longer, first, .. } = self.recent[number];
         let mask = self.bimodal.len() - 1;
         let base = &mut self.bimodal[(rip ^ rip >> 13) as usize & mask];
         let base_taken = *base >= 0;
@@ -140,9 +158,13 @@ impl Direction {
             if base_taken != taken {
                 self.allocate(number, 0, taken);
             }
-            return base_taken == taken;
+            return Predicted { right: base_taken == taken, overrides: false };
         }
         let alternate_taken = match alternate {
+            NONE => base_taken,
+            entry => self.tables[entry as usize].counter >= 0,
+        };
+        let fast_taken = match first {
             NONE => base_taken,
             entry => self.tables[entry as usize].counter >= 0,
         };
@@ -166,7 +188,8 @@ impl Direction {
         if entry_taken != taken {
             self.allocate(number, longer, taken);
         }
-        predicted == taken
+        let overrides = self.is_overridden && longer > 1 && predicted != fast_taken;
+        Predicted { right: predicted == taken, overrides }
     }
 
     /// Gives a mispredicted branch an entry with a longer history, of the first table that has one to spare, or as
