@@ -369,7 +369,8 @@ pub const ZEN4: Core = Core {
         indirect_bits: 11,
         indirect: &[(0, Geometry { sets: 2048, ways: 1 })],
         slow_target: 1,
-        // measured: targets that follow from a path of jumps are not learnt, from directions they are. How many: estimate.
+        // measured: targets that follow from a path of jumps are not learnt, from directions they are. How many:
+        // estimate.
         conditions: 12,
         // measured: 32,768 random directions that repeat are learnt, of 65,536 a third is mispredicted.
         tagged: Geometry { sets: 2048, ways: 4 },

@@ -31,8 +31,8 @@ pub(crate) struct Outcome {
 /// where 128 jumps 32 bytes apart lose no cycle and 2048 lose one (docs/silicon.md).
 const WINDOW: u32 = 5;
 
-/// Bits that are kept of a conditional branch where indirect targets are predicted by such, and those of its address that
-/// they are folded from: estimates.
+/// Bits that are kept of a conditional branch where indirect targets are predicted by such, and those of its address
+/// that one of them is folded from: estimates.
 const CONDITION: u32 = 2;
 const FOOTPRINT: u64 = 0xFFFF;
 
@@ -130,8 +130,8 @@ impl Predictor {
         outcome
     }
 
-    /// Adds a conditional branch to those that indirect targets are predicted by: its direction, and a bit of its address,
-    /// or of its distance to where it goes.
+    /// Adds a conditional branch to those that indirect targets are predicted by: its direction, and a bit of its
+    /// address, or of its distance to where it goes.
     fn condition(&mut self, address: u64, branch: &Branch) {
         let footprint = if branch.taken { address ^ branch.target } else { address };
         let folded = (footprint & FOOTPRINT).count_ones() % 2;
@@ -327,7 +327,7 @@ mod tests {
         assert!(mispredicted_in_turn(&ZEN5, false) < 0.2);
     }
 
-    /// Measured on Zen 4: a direction that repeats after 8 branches costs nothing, one of thousands half of three cycles.
+    /// Measured on Zen 4: directions that repeat after 8 branches cost nothing, of thousands half of three cycles.
     #[test]
     fn longer_histories_override_directions_where_that_makes_a_difference() {
         let overridden = |core, period: usize| {
