@@ -181,9 +181,9 @@ pub struct Prediction {
     pub slow_target: u32,
     /// What the predictor takes for some kinds of branches.
     pub branch_cycles: BranchCycles,
-    /// Indirect targets are predicted by so many conditional branches before, up to 10, and not by the path; 0: by the
+    /// Indirect targets are predicted by so many conditional branches before, up to 31, and not by the path; 0: by the
     /// path.
-    pub conditions: u32,
+    pub indirect_directions: u32,
     /// Cycles that fetch loses at an indirect jump or call.
     pub indirect_bubble: u32,
     /// Cycles that fetch loses if history knows another target of an indirect branch than its address alone.

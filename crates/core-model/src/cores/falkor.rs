@@ -105,7 +105,7 @@ pub const FALKOR: Core = Core {
         branch_cycles: BranchCycles::NONE,
         indirect_bubble: 0,
         overridden_target: 0,
-        conditions: 0,
+        indirect_directions: 0,
         overridden_direction: 0,
         restarted_targets: [0, 0],
         call_bubble: 0,

@@ -116,7 +116,7 @@ pub const GOLDEN_COVE: Core = Core {
         indirect_bubble: 0,
         // Measured on Granite Rapids: a loop that jumps to 16 targets in turn takes 6 cycles, to one target 1.5.
         overridden_target: 5,
-        conditions: 0,
+        indirect_directions: 0,
         overridden_direction: 0,
         restarted_targets: [0, 0],
         // Measured on Granite Rapids: 3.3 cycles for a call and its return, which are two taken branches.

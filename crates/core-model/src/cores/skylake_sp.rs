@@ -135,7 +135,7 @@ pub const SKYLAKE_SP: Core = Core {
         // Measured: a loop with an indirect and two other jumps takes 6 cycles (docs/silicon.md).
         indirect_bubble: 2,
         overridden_target: 0,
-        conditions: 0,
+        indirect_directions: 0,
         overridden_direction: 0,
         restarted_targets: [0, 0],
         // Measured: 3.6 to 4.7 cycles for a call and its return (docs/silicon.md).

@@ -110,7 +110,7 @@ pub const ZEN2: Core = Core {
         branch_cycles: BranchCycles::NONE,
         indirect_bubble: 0,
         overridden_target: 0,
-        conditions: 0,
+        indirect_directions: 0,
         overridden_direction: 0,
         restarted_targets: [0, 0],
         call_bubble: 0,
@@ -265,7 +265,7 @@ pub const ZEN3: Core = Core {
         // measured: calls 4 cycles each, of a register 5, indirect jumps 4; 40 calls deep returns cost no more.
         indirect_bubble: 1,
         overridden_target: 0,
-        conditions: 0,
+        indirect_directions: 0,
         overridden_direction: 0,
         restarted_targets: [2, 3],
         call_bubble: 2,
@@ -371,7 +371,7 @@ pub const ZEN4: Core = Core {
         slow_target: 1,
         // measured: targets that follow from a path of jumps are not learnt, from directions they are. How many:
         // estimate.
-        conditions: 12,
+        indirect_directions: 12,
         // measured: 32,768 random directions that repeat are learnt, of 65,536 a third is mispredicted.
         tagged: Geometry { sets: 2048, ways: 4 },
         // measured: random directions that repeat, 1.5 cycles each more than others in a short loop from some 500 on.

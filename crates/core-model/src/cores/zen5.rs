@@ -102,7 +102,7 @@ pub const ZEN5: Core = Core {
         call_bubble: 0,
         indirect_call_bubble: 0,
         overridden_target: 0,
-        conditions: 0,
+        indirect_directions: 0,
         overridden_direction: 0,
         restarted_targets: [0, 0],
         predicts_more_returns: true,

@@ -76,7 +76,7 @@ const RECENT: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Predicted {
     pub(crate) right: bool,
-    /// The bimodal table and the first of the others have it wrong, or rather.
+    /// It is another direction than the bimodal table and the first of the others have.
     pub(crate) overrides: bool,
 }
 

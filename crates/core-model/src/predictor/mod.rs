@@ -33,7 +33,7 @@ const WINDOW: u32 = 5;
 
 /// Bits that are kept of a conditional branch where indirect targets are predicted by such, and those of its address
 /// that one of them is folded from: estimates.
-const CONDITION: u32 = 2;
+const DIRECTION: u32 = 2;
 const FOOTPRINT: u64 = 0xFFFF;
 
 /// The key of a branch's target: its window of so many bytes (log2) says in which set it is.
@@ -52,8 +52,8 @@ pub(crate) struct Predictor {
     fast_target_window: u32,
     indirect: Indirect,
     /// The newest conditional branches, and which of these bits matter: none where the path does.
-    conditions: u64,
-    conditions_mask: u64,
+    directions: u64,
+    directions_mask: u64,
     returns: ReturnStack,
     /// See [`Prediction::predicts_more_returns`](crate::core::Prediction::predicts_more_returns).
     predicts_more_returns: bool,
@@ -71,8 +71,8 @@ impl Predictor {
             fast_targets: Sets::new(parameters.fast_targets),
             fast_target_window: parameters.fast_target_window,
             indirect: Indirect::new(parameters),
-            conditions: 0,
-            conditions_mask: (1 << (CONDITION * parameters.conditions).min(63)) - 1,
+            directions: 0,
+            directions_mask: (1 << (DIRECTION * parameters.indirect_directions).min(63)) - 1,
             returns: ReturnStack::new(parameters),
             predicts_more_returns: parameters.predicts_more_returns,
             two_ahead: parameters.branch_cycles.two_ahead,
@@ -94,8 +94,8 @@ impl Predictor {
             BranchKind::Conditional => {
                 let direction = self.direction.predict(rip, self.path.folds(), branch.taken);
                 (outcome.mispredicted, outcome.overridden) = (!direction.right, direction.overrides);
-                if self.conditions_mask != 0 {
-                    self.condition(next.wrapping_sub(1), branch);
+                if self.directions_mask != 0 {
+                    self.add_direction(next.wrapping_sub(1), branch);
                 }
             }
             BranchKind::IndirectJump | BranchKind::IndirectCall => {
@@ -132,19 +132,19 @@ impl Predictor {
 
     /// Adds a conditional branch to those that indirect targets are predicted by: its direction, and a bit of its
     /// address, or of its distance to where it goes.
-    fn condition(&mut self, address: u64, branch: &Branch) {
+    fn add_direction(&mut self, address: u64, branch: &Branch) {
         let footprint = if branch.taken { address ^ branch.target } else { address };
         let folded = (footprint & FOOTPRINT).count_ones() % 2;
         let bits = u64::from(folded) << 1 | u64::from(branch.taken);
-        self.conditions = (self.conditions << CONDITION | bits) & self.conditions_mask;
+        self.directions = (self.directions << DIRECTION | bits) & self.directions_mask;
     }
 
     /// Predicts an indirect target.
     fn indirect_target(&mut self, rip: u64, target: u64) -> Target {
-        if self.conditions_mask == 0 {
+        if self.directions_mask == 0 {
             self.indirect.predict(rip, self.path.folds(), target)
         } else {
-            self.indirect.predict(rip, &[self.conditions; TABLES], target)
+            self.indirect.predict(rip, &[self.directions; TABLES], target)
         }
     }
 
@@ -156,7 +156,7 @@ impl Predictor {
         self.fast_targets.clear();
         self.indirect.forget();
         self.returns.forget();
-        self.conditions = 0;
+        self.directions = 0;
     }
 }
 
