@@ -372,7 +372,7 @@ pub const ZEN4: Core = Core {
         // measured: targets that follow from a path of jumps are not learnt, from directions they are. How many:
         // estimate.
         indirect_directions: 12,
-        // measured: 32,768 random directions that repeat are learnt, of 65,536 a third is mispredicted.
+        // measured: 32,768 random directions that repeat are learnt, of 65,536 half are not.
         tagged: Geometry { sets: 2048, ways: 4 },
         // measured: random directions that repeat, 1.5 cycles each more than others in a short loop from some 500 on.
         overridden_direction: 3,

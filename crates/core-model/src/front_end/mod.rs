@@ -536,7 +536,7 @@ impl FrontEnd {
         self.ahead = 0;
         self.two_ahead = TwoAhead::begun();
         self.restarted = self.core.prediction.restarted_targets[0];
-        // It is a cycle ahead of fetch, which makes no difference where its first targets take no longer than others.
+        // Measured where its first targets take longer than others: it is a cycle ahead of fetch.
         self.predicted = self.cycle.saturating_sub(u64::from(self.restarted > 0));
     }
 

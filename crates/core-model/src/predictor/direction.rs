@@ -53,8 +53,6 @@ struct Recent {
     alternate: u32,
     /// The first table with a longer history than the provider's.
     longer: usize,
-    /// The entry of the first table.
-    first: u32,
 }
 
 /// No conditional branch is at the last address.
@@ -66,7 +64,6 @@ const NOTHING: Recent = Recent {
     provider: NONE,
     alternate: NONE,
     longer: 0,
-    first: NONE,
 };
 
 /// How many branches that is kept of.
@@ -115,21 +112,23 @@ impl Direction {
         let known = recent.rip == rip && recent.history == *history;
         if !known || recent.changes != self.changes {
             let places = if known { recent.places } else { self.place(rip, history) };
-            let (mut provider, mut alternate, mut longer, mut first) = (NONE, NONE, 0, NONE);
+            let (mut provider, mut alternate, mut longer) = (NONE, NONE, 0);
             for (table, place) in places[..self.count].iter().enumerate() {
-                let set = &self.tables[place.set as usize..][..self.ways];
-                if let Some(way) = set.iter().position(|entry| entry.tag == place.tag) {
-                    (alternate, provider, longer) = (provider, place.set + way as u32, table + 1);
-                    if table == 0 {
-                        first = provider;
-                    }
+                if let Some(entry) = self.find(*place) {
+                    (alternate, provider, longer) = (provider, entry, table + 1);
                 }
             }
             let (history, changes) = (*history, self.changes);
-            self.recent[number] =
-                Recent { rip, history, places, changes, provider, alternate, longer, first };
+            self.recent[number] = Recent { rip, history, places, changes, provider, alternate, longer };
         }
         number
+    }
+
+    /// The entry of a place that has the branch.
+    #[inline(always)]
+    fn find(&self, place: Place) -> Option<u32> {
+        let set = &self.tables[place.set as usize..][..self.ways];
+        set.iter().position(|entry| entry.tag == place.tag).map(|way| place.set + way as u32)
     }
 
     /// Works out where a branch is looked up.
@@ -149,7 +148,7 @@ impl Direction {
     #[inline]
     pub(crate) fn predict(&mut self, rip: u64, history: &Folds, taken: bool) -> Predicted {
         let number = self.look_up(rip, history);
-        let Recent { provider, alternate, longer, first, .. } = self.recent[number];
+        let Recent { provider, alternate, longer, .. } = self.recent[number];
         let mask = self.bimodal.len() - 1;
         let base = &mut self.bimodal[(rip ^ rip >> 13) as usize & mask];
         let base_taken = *base >= 0;
@@ -161,10 +160,6 @@ impl Direction {
             return Predicted { right: base_taken == taken, overrides: false };
         }
         let alternate_taken = match alternate {
-            NONE => base_taken,
-            entry => self.tables[entry as usize].counter >= 0,
-        };
-        let fast_taken = match first {
             NONE => base_taken,
             entry => self.tables[entry as usize].counter >= 0,
         };
@@ -188,8 +183,16 @@ impl Direction {
         if entry_taken != taken {
             self.allocate(number, longer, taken);
         }
-        let overrides = self.is_overridden && longer > 1 && predicted != fast_taken;
+        let overrides =
+            self.is_overridden && longer > 1 && predicted != self.fast_direction(number, base_taken);
         Predicted { right: predicted == taken, overrides }
+    }
+
+    /// What the bimodal table and the first of the others predict; nothing is learnt there while a longer history has
+    /// the branch.
+    fn fast_direction(&self, number: usize, base_taken: bool) -> bool {
+        let first = self.find(self.recent[number].places[0]);
+        first.map_or(base_taken, |entry| self.tables[entry as usize].counter >= 0)
     }
 
     /// Gives a mispredicted branch an entry with a longer history, of the first table that has one to spare, or as

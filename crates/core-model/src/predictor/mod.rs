@@ -141,11 +141,9 @@ impl Predictor {
 
     /// Predicts an indirect target.
     fn indirect_target(&mut self, rip: u64, target: u64) -> Target {
-        if self.directions_mask == 0 {
-            self.indirect.predict(rip, self.path.folds(), target)
-        } else {
-            self.indirect.predict(rip, &[self.directions; TABLES], target)
-        }
+        let directions = [self.directions; TABLES];
+        let history = if self.directions_mask == 0 { self.path.folds() } else { &directions };
+        self.indirect.predict(rip, history, target)
     }
 
     /// Forgets everything: IBPB.
