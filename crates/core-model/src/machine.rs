@@ -39,6 +39,12 @@ impl Machine {
         }
     }
 
+    /// True if what has retired last was known: nothing was worked out for it.
+    #[cfg(test)]
+    pub(crate) fn is_memoised(&self) -> bool {
+        matches!(self.position, PipelinePosition::Memoised { .. })
+    }
+
     pub(crate) fn define(&mut self, id: BlockId, definition: Definition) {
         self.definitions.define(id, definition);
     }

@@ -223,3 +223,68 @@ impl Observer for Model {
         self.machine.get().event(event);
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "test code")]
+mod tests {
+    use super::*;
+    use crate::{Isa, cores};
+    use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory};
+    use retire::{Branch, BranchKind, MemoryAccess};
+    use soft_cpu::describe;
+
+    /// `1: mov rax, [rax]; dec rdi; jnz 1b`
+    const CHASE: [u8; 8] = [0x48, 0x8B, 0x00, 0x48, 0xFF, 0xCF, 0x75, 0xF8];
+    const CODE: u64 = 0x40_0000;
+
+    /// What a program does most must not cost what the pipeline costs: a loop that it begins long after anything came
+    /// from the decoders, too.
+    #[test]
+    fn a_loop_is_known_after_a_while_on_every_core() {
+        let place = 0x10_0000;
+        let memory =
+            [MemoryAccess { linear: place, physical: place, size: 8, page: 12, ..MemoryAccess::default() }];
+        for core in cores(Isa::X86) {
+            let mut model = Model::new(core, &describe::X86).unwrap();
+            let mut info = InstructionInfoFactory::new();
+            let decoded = Decoder::with_ip(64, &CHASE, CODE, DecoderOptions::NONE).into_iter();
+            let instructions: Vec<_> = decoded
+                .map(|instruction| {
+                    let bytes = &CHASE[(instruction.ip() - CODE) as usize..][..instruction.len()];
+                    describe::instruction(&instruction, bytes, &mut info)
+                })
+                .collect();
+            let ids = [(); 2].map(|()| model.define(&instructions));
+            let mut run = |which: usize, iterations| {
+                let (id, code) = (ids[which], CODE + 0x1000 * which as u64);
+                let retire = |n| {
+                    model.retire(&Block {
+                        id,
+                        first: 0,
+                        count: 3,
+                        whole: true,
+                        user: true,
+                        fetch_page: 12,
+                        rip: code,
+                        fetch_pa: code,
+                        memory: &memory,
+                        branch: Some(Branch {
+                            kind: BranchKind::Conditional,
+                            taken: n + 1 < iterations,
+                            target: code,
+                        }),
+                        last: 6,
+                        end: 8,
+                        repetitions: 1,
+                    });
+                    model.machine.get().is_memoised()
+                };
+                (0..iterations).map(retire).filter(|known| *known).count()
+            };
+            run(0, 2000);
+            run(1, 50_000);
+            let known = run(0, 10_000);
+            assert!(known > 8000, "{}: {known} of 10,000", core.name);
+        }
+    }
+}

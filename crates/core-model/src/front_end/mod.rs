@@ -18,6 +18,9 @@ use two_ahead::TwoAhead;
 const LOOP_ITERATIONS: u32 = 16;
 /// Cycles by which instructions can be told apart ahead of the decoders: a queue of 25 (uiCA), 4 a cycle.
 const AHEAD: u64 = 6;
+/// Cycles after which it does not matter any more when a block was split: what is split next cannot be ahead of
+/// decoding, in whatever cycle of a block of 16 instructions.
+const SPLIT_LONG_AGO: u64 = AHEAD + 16;
 /// Cycles by which the predictor can be ahead with taken branches: estimate; more would be of use after long bubbles
 /// only, and give the pipeline more states.
 const LEAD: u64 = 8;
@@ -595,10 +598,10 @@ impl Shaped for FrontEnd {
             shape.extend([self.of_line.save(self.cycle)?, self.entries.into(), self.loop_branch, target]);
         }
         if self.core.front_end.predecode_width > 0 {
-            let splits = self.path == Path::Decoders;
-            let since = self.cycle.wrapping_sub(self.split).wrapping_add(1 << 15);
-            let since = u64::from(u16::try_from(since).ok()?) << 8 | u64::from(self.split_count);
-            shape.extend(if splits { [self.block, since] } else { [u64::MAX, 0] });
+            // Nothing is split while the decoders rest, and when a block was split long ago does not matter.
+            let since = self.cycle.saturating_sub(self.split).min(SPLIT_LONG_AGO) + 1;
+            let split = [self.block, since << 8 | u64::from(self.split_count)];
+            shape.extend(if self.path == Path::Decoders { split } else { [u64::MAX, 0] });
         }
         if self.core.front_end.loop_stream {
             // What a restart leaves of a loop is not looked at. More uops than fit are too many, and the iterations of
@@ -648,13 +651,11 @@ impl Shaped for FrontEnd {
             (self.loop_branch, self.loop_target) = (shape.next(), shape.next());
         }
         if self.core.front_end.predecode_width > 0 {
-            let (block, since) = (shape.next(), shape.next());
+            let (block, word) = (shape.next(), shape.next());
             self.block = block;
-            // Nothing is split while the decoders rest.
-            let long_ago = since == 0;
-            self.split =
-                if long_ago { 0 } else { self.cycle.wrapping_sub((since >> 8).wrapping_sub(1 << 15)) };
-            self.split_count = (since & 0xFF) as u32;
+            let since = (word >> 8).checked_sub(1);
+            self.split = since.map_or(0, |since| self.cycle.saturating_sub(since));
+            self.split_count = (word & 0xFF) as u32;
         }
         if self.core.front_end.loop_stream {
             (self.loop_branch, self.loop_target) = (shape.next(), shape.next());
@@ -753,5 +754,24 @@ mod tests {
         begun.restart(&mut totals, 100);
         fenced.fence(&mut totals, 100);
         assert_eq!(other_state(begun, &fenced).decoded_branches, fenced.decoded_branches);
+    }
+
+    /// Where code was split into instructions matters to the decoders, and for a few cycles.
+    #[test]
+    fn code_that_was_split_long_ago_leaves_no_trace() {
+        const NOW: u64 = 1 << 40;
+        let front_end =
+            |path, ago: u64| FrontEnd { cycle: NOW, path, split: NOW - ago, ..FrontEnd::new(&SKYLAKE_SP) };
+        let shape = |path, ago| {
+            let mut shape = Vec::new();
+            front_end(path, ago).save(NOW, &mut shape).map(|()| shape)
+        };
+        for path in [Path::Decoders, Path::UopCache] {
+            assert!(shape(path, NOW).is_some());
+            assert_eq!(shape(path, 100), shape(path, NOW));
+        }
+        let mut decoding = front_end(Path::Decoders, 1);
+        decoding.restore(NOW, &mut Words::new(&shape(Path::Decoders, 2).unwrap_or_default()));
+        assert_eq!(decoding.split, NOW - 2);
     }
 }
