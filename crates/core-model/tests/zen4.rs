@@ -101,7 +101,7 @@ fn two_shifts_and_two_additions_take_a_cycle() {
     assert!(cycles < 1.2, "{cycles}");
 }
 
-/// Instructions by letter: loads, LEA, comparisons with memory, and moves that renaming does.
+/// Instructions by letter: loads, LEA, rotations, comparisons with memory, and moves that renaming does.
 fn letters(a: &mut CodeAssembler, letters: &str) {
     let registers = [rcx, rsi, r8, r9, r10, r11, r12, r13];
     for (n, letter) in letters.chars().enumerate() {
@@ -110,6 +110,7 @@ fn letters(a: &mut CodeAssembler, letters: &str) {
         match letter {
             'L' => a.mov(register, place),
             'A' => a.lea(register, ptr(rbx + 1)),
+            'R' => a.rorx(register, rbx, 8),
             'C' => a.cmp(place, rbx),
             _ => a.mov(register, rbx),
         }
@@ -138,6 +139,14 @@ fn schedulers_take_so_many_uops_a_cycle() {
         ("CCA", 0.76),
         ("CCCCMMMM", 1.57),
         ("LLCA", 1.00),
+        // Of two units a cycle takes one operation each.
+        ("RRRM", 1.50),
+        ("RRRAA", 1.50),
+        ("RRRAAA", 2.00),
+        ("RRRAAMMM", 2.00),
+        ("RRRAAAMM", 2.00),
+        ("RRRMMMMMM", 2.00),
+        ("RRAAAA", 1.53),
     ];
     for (sequence, expected) in measured {
         let found = cycles(|a| letters(a, sequence));

@@ -166,6 +166,15 @@ impl Group {
         ALL & !self.entered.computing
     }
 
+    /// True if a uop of arithmetic that can have these turns gets one: one that is left, or that of a uop which can
+    /// have one that is left.
+    #[inline(always)]
+    pub(super) fn has_turn(&self, turns: u8) -> bool {
+        let left = self.left();
+        let changes = |turn: usize| turns & bit(turn) != 0 && self.turns_of(turn) & left != 0;
+        turns & left != 0 || (0..TURNS).any(changes)
+    }
+
     /// The turns that a scheduler's uop of arithmetic could have; 0 if it has none.
     #[inline(always)]
     pub(super) fn turns_of(&self, turn: usize) -> u8 {

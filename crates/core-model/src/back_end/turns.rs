@@ -2,8 +2,9 @@
 //!
 //! Measured on an EPYC 7003 and an EPYC 9004 (docs/silicon.md): the uops of a cycle enter the four schedulers one after
 //! the other, whatever waits in them, one each, and begin with the first or the third; allocation stops at a uop whose
-//! scheduler is full. A uop that cannot use any unit that is left changes places with an older one of its cycle. What
-//! makes addresses enters the same schedulers: see [`group`](super::group).
+//! scheduler is full. A uop that cannot use any unit that is left changes places with an older one of its cycle; if
+//! there is none, the cycle ends before it, unless it has one unit only. What makes addresses enters the same
+//! schedulers: see [`group`](super::group).
 
 use super::Sharing;
 use super::group::{Demand, Group, TURNS};
@@ -86,11 +87,12 @@ impl Turns {
     /// The next instruction, with so many uops of arithmetic that can have these turns; false if it has to wait for the
     /// next cycle.
     #[inline(always)]
-    pub(super) fn enter_group(&mut self, (_, uops): (u8, u8), address: bool) -> bool {
+    pub(super) fn enter_group(&mut self, (turns, uops): (u8, u8), address: bool) -> bool {
         let arithmetic = if u16::from(uops) <= PAIR { uops } else { 0 };
         self.demand = Demand::new(arithmetic, address);
         self.both = self.demand.is_both();
         self.group.has_room(self.demand)
+            && (arithmetic == 0 || turns.is_power_of_two() || self.group.has_turn(turns))
     }
 
     /// That instruction is dispatched.
