@@ -109,7 +109,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), TaskError> {
         guest::measure(long_rounds, &mut report)?;
     }
     if wanted(Subject::Timing) {
-        report.add(timing::measure(long_rounds)?, long_rounds);
+        timing::measure(long_rounds, &mut report)?;
     }
     if report.json {
         let Report { figures, skipped, .. } = report;
