@@ -2,6 +2,7 @@
 //! "A case for (partially) TAgged GEometric history length branch prediction", 2006), without its statistical
 //! corrector. Half&Half (see [`super::path`]) found such tables in Intel's cores.
 
+use super::Guess;
 use super::path::{Folds, TABLES, Xorshift, hash};
 use crate::core::Prediction;
 
@@ -68,14 +69,6 @@ const NOTHING: Recent = Recent {
 
 /// How many branches that is kept of.
 const RECENT: usize = 16;
-
-/// What was predicted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Predicted {
-    pub(crate) right: bool,
-    /// It is another direction than the bimodal table and the first of the others have.
-    pub(crate) overrides: bool,
-}
 
 /// Where a branch is looked up: the first entry of a set, and a tag.
 #[derive(Debug, Clone, Copy, Default)]
@@ -144,9 +137,9 @@ impl Direction {
         places
     }
 
-    /// Predicts, and learns what was right.
+    /// Predicts, and learns what was right. A guess overrides what the bimodal table and the first of the others have.
     #[inline]
-    pub(crate) fn predict(&mut self, rip: u64, history: &Folds, taken: bool) -> Predicted {
+    pub(super) fn predict(&mut self, rip: u64, history: &Folds, taken: bool) -> Guess {
         let number = self.look_up(rip, history);
         let Recent { provider, alternate, longer, .. } = self.recent[number];
         let mask = self.bimodal.len() - 1;
@@ -157,7 +150,7 @@ impl Direction {
             if base_taken != taken {
                 self.allocate(number, 0, taken);
             }
-            return Predicted { right: base_taken == taken, overrides: false };
+            return Guess { right: base_taken == taken, overrides: false };
         }
         let alternate_taken = match alternate {
             NONE => base_taken,
@@ -185,7 +178,7 @@ impl Direction {
         }
         let overrides =
             self.is_overridden && longer > 1 && predicted != self.fast_direction(number, base_taken);
-        Predicted { right: predicted == taken, overrides }
+        Guess { right: predicted == taken, overrides }
     }
 
     /// What the bimodal table and the first of the others predict; nothing is learnt there while a longer history has

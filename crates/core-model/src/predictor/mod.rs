@@ -9,7 +9,16 @@ use crate::sets::Sets;
 use direction::Direction;
 use path::{Path, TABLES};
 use retire::{Branch, BranchKind};
-use targets::{Indirect, ReturnStack, Target};
+use targets::{Indirect, ReturnStack};
+
+/// What was predicted of a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Guess {
+    right: bool,
+    /// History knows better than what is looked up sooner: the target of the address alone, or the direction of tables
+    /// of short histories.
+    overrides: bool,
+}
 
 /// What the front end did with a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -92,15 +101,15 @@ impl Predictor {
         let kind = branch.kind;
         match kind {
             BranchKind::Conditional => {
-                let direction = self.direction.predict(rip, self.path.folds(), branch.taken);
-                (outcome.mispredicted, outcome.overridden) = (!direction.right, direction.overrides);
+                let guess = self.direction.predict(rip, self.path.folds(), branch.taken);
+                (outcome.mispredicted, outcome.overridden) = (!guess.right, guess.overrides);
                 if self.directions_mask != 0 {
                     self.add_direction(next.wrapping_sub(1), branch);
                 }
             }
             BranchKind::IndirectJump | BranchKind::IndirectCall => {
-                let target = self.indirect_target(rip, branch.target);
-                (outcome.mispredicted, outcome.overridden) = (!target.right, target.overrides);
+                let guess = self.indirect_target(rip, branch.target);
+                (outcome.mispredicted, outcome.overridden) = (!guess.right, guess.overrides);
             }
             BranchKind::Return => {
                 outcome.mispredicted = match self.returns.pop() {
@@ -140,7 +149,7 @@ impl Predictor {
     }
 
     /// Predicts an indirect target.
-    fn indirect_target(&mut self, rip: u64, target: u64) -> Target {
+    fn indirect_target(&mut self, rip: u64, target: u64) -> Guess {
         let directions = [self.directions; TABLES];
         let history = if self.directions_mask == 0 { self.path.folds() } else { &directions };
         self.indirect.predict(rip, history, target)

@@ -1,5 +1,6 @@
 //! Where branches go: indirect targets by history, and return addresses.
 
+use super::Guess;
 use super::path::{Folds, TABLES, Xorshift, hash};
 use crate::core::{Geometry, Prediction};
 
@@ -31,14 +32,6 @@ struct Entry {
     target: u64,
 }
 
-/// Where an indirect jump or call is predicted to go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Target {
-    pub(crate) right: bool,
-    /// The history knows another target than the address alone.
-    pub(crate) overrides: bool,
-}
-
 /// Targets of indirect jumps and calls: by address, and by address and history (ITTAGE: Seznec, "A 64-Kbytes ITTAGE
 /// indirect branch predictor", 2011).
 #[derive(Debug)]
@@ -63,7 +56,7 @@ impl Indirect {
     }
 
     /// Predicts, and learns where it went.
-    pub(crate) fn predict(&mut self, rip: u64, history: &Folds, target: u64) -> Target {
+    pub(super) fn predict(&mut self, rip: u64, history: &Folds, target: u64) -> Guess {
         let (mut places, mut provider, mut alternate) = ([Place::default(); TABLES], None, None);
         for (number, (table, place)) in self.tables.iter().zip(&mut places).enumerate() {
             let hash = hash(rip, history[table.history]);
@@ -88,10 +81,7 @@ impl Indirect {
         if predicted != Some(target) && !known {
             self.allocate(&places, provider.map_or(0, |(table, _)| table + 1), target);
         }
-        Target {
-            right: predicted == Some(target),
-            overrides: by_address.is_some() && predicted != by_address,
-        }
+        Guess { right: predicted == Some(target), overrides: by_address.is_some() && predicted != by_address }
     }
 
     /// Predicts by address alone, and learns.
