@@ -170,15 +170,20 @@ impl Group {
     /// have one that is left.
     #[inline(always)]
     pub(super) fn has_turn(&self, turns: u8) -> bool {
-        let left = self.left();
-        let changes = |turn: usize| turns & bit(turn) != 0 && self.turns_of(turn) & left != 0;
-        turns & left != 0 || (0..TURNS).any(changes)
+        turns & self.left() != 0
+            || (0..TURNS).any(|turn| turns & bit(turn) != 0 && self.others_for(turn) != 0)
     }
 
     /// The turns that a scheduler's uop of arithmetic could have; 0 if it has none.
     #[inline(always)]
-    pub(super) fn turns_of(&self, turn: usize) -> u8 {
+    fn turns_of(&self, turn: usize) -> u8 {
         self.entered.turns[turn % TURNS]
+    }
+
+    /// Those of them that are left.
+    #[inline(always)]
+    pub(super) fn others_for(&self, turn: usize) -> u8 {
+        self.turns_of(turn) & self.left()
     }
 
     /// It takes another turn, which is left; when it executes.
@@ -211,7 +216,7 @@ impl Group {
 
     /// The turns that uops of arithmetic have, and those for which they can still leave them.
     fn changes(&self) -> [u8; TURNS] {
-        std::array::from_fn(|turn| self.turns_of(turn) & (self.left() | bit(turn)))
+        std::array::from_fn(|turn| self.others_for(turn) | self.turns_of(turn) & bit(turn))
     }
 
     /// What [`words`](Self::words) has made.

@@ -130,9 +130,8 @@ impl Turns {
         let next = self.next;
         let order =
             [0, 1, 2, 3].map(|n| (next + n) % TURNS).into_iter().filter(|turn| turns >> turn & 1 == 1);
-        let left = self.group.left();
         let exchange =
-            order.clone().find_map(|turn| Some((turn, Some(self.first(self.group.turns_of(turn) & left)?))));
+            order.clone().find_map(|turn| Some((turn, Some(self.first(self.group.others_for(turn))?))));
         exchange.unwrap_or_else(|| {
             // What has left by now does not count, whether or not that has been looked at.
             self.schedulers.iter_mut().for_each(|scheduler| scheduler.advance(now));

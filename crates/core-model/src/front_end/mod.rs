@@ -599,9 +599,10 @@ impl Shaped for FrontEnd {
         }
         if self.core.front_end.predecode_width > 0 {
             // Nothing is split while the decoders rest, and when a block was split long ago does not matter.
-            let since = self.cycle.saturating_sub(self.split).min(SPLIT_LONG_AGO) + 1;
+            let since = self.cycle.saturating_sub(self.split).min(SPLIT_LONG_AGO);
             let split = [self.block, since << 8 | u64::from(self.split_count)];
-            shape.extend(if self.path == Path::Decoders { split } else { [u64::MAX, 0] });
+            let none = [u64::MAX, SPLIT_LONG_AGO << 8];
+            shape.extend(if self.path == Path::Decoders { split } else { none });
         }
         if self.core.front_end.loop_stream {
             // What a restart leaves of a loop is not looked at. More uops than fit are too many, and the iterations of
@@ -653,8 +654,7 @@ impl Shaped for FrontEnd {
         if self.core.front_end.predecode_width > 0 {
             let (block, word) = (shape.next(), shape.next());
             self.block = block;
-            let since = (word >> 8).checked_sub(1);
-            self.split = since.map_or(0, |since| self.cycle.saturating_sub(since));
+            self.split = self.cycle.saturating_sub(word >> 8);
             self.split_count = (word & 0xFF) as u32;
         }
         if self.core.front_end.loop_stream {
