@@ -5,6 +5,7 @@ use super::{Report, figure, ratio};
 use crate::error::TaskError;
 use crate::images;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
+use std::path::Path;
 
 const PROFILES: [&str; 6] = ["skylake-sp", "icelake-sp", "sapphire-rapids", "granite-rapids", "zen4", "zen5"];
 /// Batches of each workload: the same work on both sides, of some seconds with the model.
@@ -14,7 +15,18 @@ fn failed(reason: &str) -> TaskError {
     TaskError::Measure { what: "speed with a model of the core", reason: reason.to_owned() }
 }
 
-/// Million instructions per second with either, and the ratio, for each profile as it comes.
+/// Million instructions per second of the workloads with a detail.
+fn rate(vpmu: &Vpmu, image: &Path, profile: &str, detail: &str) -> Result<f64, TaskError> {
+    let mut command = vpmu.on_image("run", image, profile, EngineFlags::Soft);
+    command.args(["--detail", detail, "--append", PASSES, "--timeout", "600"]);
+    let report = vpmu.json(&mut command)?;
+    let number = |key: &str| report[key].as_f64().filter(|number| *number > 0.0);
+    let nanoseconds = number("run_ns").ok_or_else(|| failed("the report has no run time"))?;
+    let retired = number("instructions").ok_or_else(|| failed("the report has no instructions"))?;
+    Ok(retired * 1e3 / nanoseconds)
+}
+
+/// That with either detail, and the ratio, for each profile as it comes.
 pub(super) fn measure(rounds: usize, report: &mut Report) -> Result<(), TaskError> {
     let vpmu = Vpmu::build()?;
     let all = images::build()?;
@@ -24,14 +36,7 @@ pub(super) fn measure(rounds: usize, report: &mut Report) -> Result<(), TaskErro
         let mut rates = [Vec::new(), Vec::new()];
         for _ in 0..rounds {
             for (rates, detail) in rates.iter_mut().zip(["counts", "timing"]) {
-                let mut command = vpmu.on_image("run", &image.path, profile, EngineFlags::Soft);
-                command.args(["--detail", detail, "--append", PASSES, "--timeout", "600"]);
-                let run = vpmu.json(&mut command)?;
-                let number = |key: &str| run[key].as_f64().filter(|number| *number > 0.0);
-                let nanoseconds = number("run_ns").ok_or_else(|| failed("the report has no run time"))?;
-                let retired =
-                    number("instructions").ok_or_else(|| failed("the report has no instructions"))?;
-                rates.push(retired * 1e3 / nanoseconds);
+                rates.push(rate(&vpmu, &image.path, profile, detail)?);
             }
         }
         let [counts, timing] = rates;
