@@ -5,7 +5,7 @@
 mod common;
 
 use common::{CODE, Random, Run, assemble, block, describe, new, read, write};
-use core_model::{Core, CoreTotals, GOLDEN_COVE, Isa, PerCycle, SKYLAKE_SP, SUNNY_COVE, cores};
+use core_model::{Core, CoreTotals, GOLDEN_COVE, Isa, PerCycle, SKYLAKE_SP, SUNNY_COVE, ZEN4, cores};
 use iced_x86::code_asm::*;
 use iced_x86::{FlowControl, Instruction};
 use proptest::prelude::*;
@@ -51,6 +51,13 @@ fn menu() -> Vec<Instruction> {
         a.shl(rdx, 1).unwrap();
         a.shr(rcx, 1).unwrap();
         a.shl(rax, 1).unwrap();
+        // Results of one unit that would come in the same cycle.
+        a.imul_3(r9, rbx, 3).unwrap();
+        a.imul_3(r10, rbx, 5).unwrap();
+        a.rorx(r11, rbx, 8).unwrap();
+        a.imul_3(r12, rbx, 7).unwrap();
+        a.rorx(r13, rbx, 2).unwrap();
+        a.rorx(r14, rbx, 4).unwrap();
     })
 }
 
@@ -328,6 +335,33 @@ fn instructions_are_counted_by_cycle_if_wanted() {
 }
 
 /// Remembering what a block did gives what doing it again gives.
+/// Multiplications that were begun some cycles ago decide on Zen whether others go ahead of a rotation.
+#[test]
+fn multiplications_of_some_cycles_ago_are_remembered() {
+    let (mut remembering, mut forgetful) = (new(&ZEN4), new(&ZEN4));
+    let code = |body: fn(&mut CodeAssembler)| describe(&assemble(body));
+    let multiplications = code(|a| (0..5).for_each(|_| a.imul_3(r9, rbx, 3).unwrap()));
+    let additions = code(|a| (0..20).for_each(|_| a.lea(r9, ptr(rbx + 1)).unwrap()));
+    let both = code(|a| {
+        (0..2).for_each(|_| a.imul_3(r9, rbx, 3).unwrap());
+        (0..2).for_each(|_| a.rorx(r10, rbx, 8).unwrap());
+        (0..3).for_each(|_| a.imul_3(r9, rbx, 3).unwrap());
+        (0..40).for_each(|_| a.lea(r9, ptr(rbx + 1)).unwrap());
+    });
+    let blocks = [multiplications, additions, both].map(|code| {
+        let ids = [&mut remembering, &mut forgetful].map(|model| model.define(&code));
+        (ids[0], code)
+    });
+    let mut random = Random(3);
+    for n in 0..3000 {
+        let (id, code) = &blocks[if n % 2 == 0 { random.below(2) as usize } else { 2 }];
+        let block = block(*id, code);
+        remembering.retire(&block);
+        forgetful.retire(&Block { whole: false, ..block });
+        assert_eq!(remembering.cycles(), forgetful.cycles(), "{n}");
+    }
+}
+
 #[test]
 fn nothing_changes_by_remembering() {
     for core in core_model::pipelines(Isa::X86) {
@@ -336,7 +370,7 @@ fn nothing_changes_by_remembering() {
         let mut random = Random(5);
         let blocks: Vec<_> = (0..12)
             .map(|_| {
-                let (first, end) = [(0, 11), (18, 24), (27, 34)][random.below(3) as usize];
+                let (first, end) = [(0, 11), (18, 24), (27, 34), (34, 40)][random.below(4) as usize];
                 let start = (first + random.below(end - first)) as usize;
                 let instructions = &menu[start..start + 1 + random.below(end - start as u64) as usize];
                 let spread = [0, 64, 1 << 14, 1 << 22][random.below(4) as usize];

@@ -174,6 +174,17 @@ impl Group {
             || (0..TURNS).any(|turn| turns & bit(turn) != 0 && self.others_for(turn) != 0)
     }
 
+    /// True if a uop of arithmetic that can have this turn alone gets it: if it is left, or can be, or if what has it is
+    /// such a uop too, and there is room for another one.
+    #[inline(always)]
+    pub(super) fn has_only_turn(&self, turns: u8) -> bool {
+        let Entered { full, addressed, .. } = self.entered;
+        let turn = turns.trailing_zeros() as usize;
+        turns & self.left() != 0
+            || self.others_for(turn) != 0
+            || self.turns_of(turn) == turns && turns & full & !addressed == 0
+    }
+
     /// The turns that a scheduler's uop of arithmetic could have; 0 if it has none.
     #[inline(always)]
     fn turns_of(&self, turn: usize) -> u8 {

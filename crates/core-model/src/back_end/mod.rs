@@ -9,6 +9,7 @@ mod booking;
 mod far;
 mod group;
 mod lane;
+mod late;
 mod ports;
 mod scheduler;
 mod state;
@@ -203,7 +204,7 @@ impl BackEnd {
             schedulers: [Scheduler::new(), Scheduler::new()],
             entries,
             memory_units: units.memory,
-            turns: Turns::new(units.turns).map(Box::new),
+            turns: Turns::new(units.turns, units.names.len()).map(Box::new),
             ready: [0; RESOURCES],
             // Four at a time; what is more than there are stays 0.
             registers: registers.min(REGISTERS).next_multiple_of(4) as usize,
@@ -350,7 +351,7 @@ impl BackEnd {
         if self.allocation.used() == 0 {
             turns.begin_group();
         }
-        if !turns.enter_group(prepared.in_turn(), memory) && self.allocation.used() > 0 {
+        if !turns.enter_group(prepared.in_turn(), prepared.compute, memory) && self.allocation.used() > 0 {
             turns.begin_group();
             let next = self.allocation.cycle() + 1;
             self.allocation.wait(totals, next, Leaf::Core, false);

@@ -17,6 +17,9 @@ const MANY: u16 = 4;
 /// Cycles by which the counted window is moved instead of being counted anew.
 const NEAR: u64 = 4;
 
+/// Cycles by which the result of a multiplication is later than that of an operation of one cycle.
+const LATE: u64 = 2;
+
 /// The units of a core.
 #[derive(Debug, Clone)]
 pub(crate) struct Ports {
@@ -214,15 +217,22 @@ impl Ports {
     fn take(&mut self, free: u32, cycle: u64) {
         let only = free & (free - 1) == 0 || self.binding.is_some();
         let unit = if only { free.trailing_zeros() as usize } else { self.least_used(free, cycle) };
-        self.taken.set(unit, cycle);
         self.newest = unit;
-        self.busy[word_of(cycle)][(cycle % 64) as usize] |= 1 << unit;
         if let Some(binding) = &mut self.binding {
             binding.take(unit);
-            return;
         }
-        let counts = cycle.wrapping_sub(self.counted_from) < 64;
-        self.counts[unit] = self.counts[unit].wrapping_add(counts.into());
+        self.mark(unit, cycle);
+    }
+
+    /// A unit is taken in a cycle.
+    #[inline(always)]
+    fn mark(&mut self, unit: usize, cycle: u64) {
+        self.taken.set(unit, cycle);
+        self.busy[word_of(cycle)][(cycle % 64) as usize] |= 1 << unit;
+        if self.binding.is_none() {
+            let counts = cycle.wrapping_sub(self.counted_from) < 64;
+            self.counts[unit] = self.counts[unit].wrapping_add(counts.into());
+        }
     }
 
     #[inline(never)]
@@ -340,6 +350,61 @@ impl Ports {
     pub(crate) fn issue_one(&mut self, units: u32, start: u64) -> (u64, Option<usize>) {
         let issued = self.issue(Uops { units, cycles: 1 }, start);
         (issued, (issued < self.horizon).then_some(self.newest))
+    }
+
+    /// As [`issue_one`](Self::issue_one), for one unit that has one result in a cycle: that of an operation of one
+    /// cycle, or of a [late](Self::issue_late) one. `results`: what stands for the cycles in which the former cannot
+    /// begin.
+    #[inline]
+    pub(crate) fn issue_prompt(&mut self, unit: usize, results: usize, start: u64) -> u64 {
+        let mut cycle = start;
+        while cycle < self.horizon {
+            let words = self.taken.word(word_of(cycle));
+            let free = !(words[unit % MAX_UNITS] | words[results % MAX_UNITS]) >> (cycle % 64);
+            if free != 0 {
+                cycle += u64::from(free.trailing_zeros());
+                if cycle < self.horizon {
+                    self.take(1 << unit, cycle);
+                }
+                break;
+            }
+            cycle = (cycle | 63) + 1;
+        }
+        self.known(unit, cycle)
+    }
+
+    /// The same for an operation whose result is [`LATE`] cycles later than that of others, and goes ahead of an older
+    /// one of those that would have its result in the same cycle, if it `may` do so in a cycle; when it begins, and
+    /// from which cycle to which one the other one goes.
+    #[inline(never)]
+    pub(crate) fn issue_late(
+        &mut self,
+        unit: usize,
+        results: usize,
+        start: u64,
+        may: impl Fn(u64) -> bool,
+    ) -> (u64, Option<[u64; 2]>) {
+        let mut cycle = start;
+        while cycle + 2 * LATE < self.horizon {
+            let other = cycle + LATE;
+            // The others of its kind do not get in its way.
+            let prompt = self.is_busy(other, 1 << unit) && !self.is_busy(other + LATE, 1 << results);
+            if !self.is_busy(cycle, 1 << unit) && (!prompt || may(cycle)) {
+                let displaced = prompt && self.release(other, unit);
+                self.take(1 << unit, cycle);
+                self.mark(results, other);
+                let moved = displaced.then(|| [other, self.issue_prompt(unit, results, other + 1)]);
+                return (cycle, moved);
+            }
+            cycle += 1;
+        }
+        (self.issue(Uops { units: 1 << unit, cycles: 1 }, cycle), None)
+    }
+
+    /// A cycle in which a unit was taken, or what begins behind the window takes it.
+    #[inline(always)]
+    fn known(&mut self, unit: usize, cycle: u64) -> u64 {
+        if cycle < self.horizon { cycle } else { self.issue(Uops { units: 1 << unit, cycles: 1 }, cycle) }
     }
 
     /// Hands out what lies before `cycle`, by words of 64 cycles and unit by unit, and forgets it.

@@ -3,16 +3,17 @@
 //! Measured on an EPYC 7003 and an EPYC 9004 (docs/silicon.md): the uops of a cycle enter the four schedulers one after
 //! the other, whatever waits in them, one each, and begin with the first or the third; allocation stops at a uop whose
 //! scheduler is full. A uop that cannot use any unit that is left changes places with an older one of its cycle; if
-//! there is none, the cycle ends before it, unless it has one unit only. What makes addresses enters the same
-//! schedulers: see [`group`](super::group).
+//! there is none, the cycle ends before it, but for a second one that has the same unit only. What makes addresses
+//! enters the same schedulers: see [`group`](super::group).
 
 use super::Sharing;
 use super::group::{Demand, Group, TURNS};
+use super::late::Late;
 use super::ports::Ports;
 use super::scheduler::Scheduler;
 use crate::instruction::UnitsInTurn;
 use crate::state::{Shaped, Words};
-use crate::table::Uops;
+use crate::table::{MAX_UNITS, Uops};
 
 /// Uops of LEA of three parts, which take the first two or the last two turns of four (measured).
 const PAIR: u16 = 2;
@@ -34,13 +35,41 @@ pub(super) struct Turns {
     group: Group,
     demand: Demand,
     both: bool,
+    /// When the result of the newest instruction comes.
+    result: ResultTime,
+    /// What stands for the results of the first of these units among the units of all.
+    results: usize,
+    late: [Late; TURNS],
+}
+
+/// When an operation's result comes, of which a unit has one in a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ResultTime {
+    /// After a cycle.
+    Prompt,
+    /// After three: a multiplication, CRC32, PDEP or PEXT.
+    Late,
+    /// At another time: nothing was measured.
+    Other,
+}
+
+impl ResultTime {
+    #[inline(always)]
+    fn new(compute: u16, turns: u8) -> Self {
+        match compute {
+            1 => Self::Prompt,
+            3 if turns.is_power_of_two() => Self::Late,
+            _ => Self::Other,
+        }
+    }
 }
 
 impl Turns {
     /// Takes turns among these units; `None` if it is not as many as there are, or there are others between them.
-    pub(super) fn new(sharing: Sharing) -> Option<Self> {
+    /// `units`: how many units there are.
+    pub(super) fn new(sharing: Sharing, units: usize) -> Option<Self> {
         let Sharing { arithmetic, addresses, entries } = sharing;
-        if arithmetic.all.checked_shr(arithmetic.first())? != (1 << TURNS) - 1 {
+        if units + TURNS > MAX_UNITS || arithmetic.all.checked_shr(arithmetic.first())? != (1 << TURNS) - 1 {
             return None;
         }
         let mut places = (0..u32::BITS as u8).filter(|&place| addresses >> place & 1 == 1);
@@ -66,6 +95,9 @@ impl Turns {
             group: Group::default(),
             demand: Demand::default(),
             both: false,
+            result: ResultTime::Other,
+            results: units,
+            late: [Late::default(); TURNS],
         })
     }
 
@@ -87,12 +119,17 @@ impl Turns {
     /// The next instruction, with so many uops of arithmetic that can have these turns; false if it has to wait for the
     /// next cycle.
     #[inline(always)]
-    pub(super) fn enter_group(&mut self, (turns, uops): (u8, u8), address: bool) -> bool {
+    pub(super) fn enter_group(&mut self, (turns, uops): (u8, u8), compute: u16, address: bool) -> bool {
+        self.result = ResultTime::new(compute, turns);
         let arithmetic = if u16::from(uops) <= PAIR { uops } else { 0 };
         self.demand = Demand::new(arithmetic, address);
         self.both = self.demand.is_both();
         self.group.has_room(self.demand)
-            && (arithmetic == 0 || turns.is_power_of_two() || self.group.has_turn(turns))
+            && match arithmetic {
+                0 => true,
+                _ if turns.is_power_of_two() => self.group.has_only_turn(turns),
+                _ => self.group.has_turn(turns),
+            }
     }
 
     /// That instruction is dispatched.
@@ -148,8 +185,10 @@ impl Turns {
         if issued <= now {
             return;
         }
-        if !ports.exchange(issued, from, other) && ports.release(issued, from) {
-            ports.issue_one(1 << other, issued);
+        let results = self.results + to;
+        let kept = !ports.is_busy(issued, 1 << results) && ports.exchange(issued, from, other);
+        if !kept && ports.release(issued, from) {
+            ports.issue_prompt(other, results, issued);
         }
         if self.schedulers[turn % TURNS].withdraw(issued) {
             self.schedulers[to % TURNS].enter(1, issued);
@@ -253,7 +292,12 @@ impl Turns {
             if waits {
                 self.enter(ports, turn, turns, now);
             }
-            let issued = ports.issue(Uops { units: 1 << self.unit(turn), cycles: 1 }, start);
+            let (unit, results) = (self.unit(turn), self.results + turn);
+            let issued = match self.result {
+                ResultTime::Prompt => ports.issue_prompt(unit as usize, results, start),
+                ResultTime::Late => self.issue_late(ports, turn, start),
+                ResultTime::Other => ports.issue(Uops { units: 1 << unit, cycles: 1 }, start),
+            };
             self.schedulers[turn % TURNS].enter(1, issued);
             if waits {
                 self.group.execute(turn, issued);
@@ -261,6 +305,20 @@ impl Turns {
             (first, last) = (first.min(issued), last.max(issued));
         }
         first.min(last).max((last + 1).saturating_sub(uops.cycles.into()))
+    }
+
+    fn issue_late(&mut self, ports: &mut Ports, turn: usize, start: u64) -> u64 {
+        let unit = self.unit(turn) as usize;
+        let late = &mut self.late[turn % TURNS];
+        let may = |cycle| late.may_go_ahead(cycle);
+        let (issued, moved) = ports.issue_late(unit, self.results + turn, start, may);
+        late.begin(issued);
+        if let Some([from, to]) = moved
+            && self.schedulers[turn % TURNS].withdraw(from)
+        {
+            self.schedulers[turn % TURNS].enter(1, to);
+        }
+        issued
     }
 
     /// The next turn is over.
@@ -284,12 +342,14 @@ impl Shaped for Turns {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
         shape.push(self.next as u64);
         shape.extend(self.group.words(now)?);
+        shape.extend(self.late.iter().flat_map(|late| late.words(now)));
         self.schedulers.iter().try_for_each(|scheduler| scheduler.save(now, shape))
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
         self.next = shape.next() as usize;
         self.group = Group::from_words(now, std::array::from_fn(|_| shape.next()));
+        self.late.fill_with(|| Late::from_words(now, [shape.next(), shape.next()]));
         self.schedulers.iter_mut().for_each(|scheduler| scheduler.restore(now, shape));
     }
 }
