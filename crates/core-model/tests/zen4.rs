@@ -171,6 +171,7 @@ fn a_unit_has_one_result_in_a_cycle() {
         ("IIIRRR", 5.00),
         ("IRIRIR", 3.00),
         ("IRIRRIR", 5.00),
+        ("IRIRA", 2.00),
         ("IAAAA", 1.62),
         ("IAAAAA", 1.83),
         ("IAAAAAA", 2.00),

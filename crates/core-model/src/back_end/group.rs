@@ -166,35 +166,51 @@ impl Group {
         ALL & !self.entered.computing
     }
 
-    /// True if a uop of arithmetic that can have these turns gets one: one that is left, or that of a uop which can
-    /// have one that is left.
+    /// True if a uop of arithmetic that can have these turns gets one: one that is left, or that others make room for.
     #[inline(always)]
     pub(super) fn has_turn(&self, turns: u8) -> bool {
-        turns & self.left() != 0
-            || (0..TURNS).any(|turn| turns & bit(turn) != 0 && self.others_for(turn) != 0)
+        turns & self.left() != 0 || self.moves(turns).is_some()
     }
 
-    /// True if a uop of arithmetic that can have this turn alone gets it: if it is left, or can be, or if what has it is
-    /// such a uop too, and there is room for another one.
+    /// True if a uop of arithmetic that can have this turn alone gets it: as others do, or if what has it is such a uop
+    /// too, and there is room for another one.
     #[inline(always)]
     pub(super) fn has_only_turn(&self, turns: u8) -> bool {
         let Entered { full, addressed, .. } = self.entered;
-        let turn = turns.trailing_zeros() as usize;
-        turns & self.left() != 0
-            || self.others_for(turn) != 0
-            || self.turns_of(turn) == turns && turns & full & !addressed == 0
+        let only = self.turns_of(turns.trailing_zeros() as usize) == turns;
+        self.has_turn(turns) || only && turns & full & !addressed == 0
+    }
+
+    /// Moves of uops of arithmetic from a turn to another one, in their order, after which one of these turns is left;
+    /// `None` if there are none. The fewest, and the first of these turns for which that is so.
+    #[inline(never)]
+    pub(super) fn moves(&self, turns: u8) -> Option<Moves> {
+        // By turn, the one whose uop would come there.
+        let mut from = [None; TURNS];
+        let (mut seen, mut found) = (turns, turns);
+        while found != 0 {
+            let mut next = 0;
+            for turn in (0..TURNS).filter(|&turn| found & bit(turn) != 0) {
+                let others = self.turns_of(turn);
+                let left = others & self.left();
+                if left != 0 {
+                    return Some(Moves { from, turn: Some(turn), to: left.trailing_zeros() as usize });
+                }
+                for other in (0..TURNS).filter(|&other| others & bit(other) & !seen != 0) {
+                    from[other] = Some(turn);
+                    next |= bit(other);
+                }
+                seen |= next;
+            }
+            found = next;
+        }
+        None
     }
 
     /// The turns that a scheduler's uop of arithmetic could have; 0 if it has none.
     #[inline(always)]
     fn turns_of(&self, turn: usize) -> u8 {
         self.entered.turns[turn % TURNS]
-    }
-
-    /// Those of them that are left.
-    #[inline(always)]
-    pub(super) fn others_for(&self, turn: usize) -> u8 {
-        self.turns_of(turn) & self.left()
     }
 
     /// It takes another turn, which is left; when it executes.
@@ -225,9 +241,12 @@ impl Group {
         Some([word, addressed, executed])
     }
 
-    /// The turns that uops of arithmetic have, and those for which they can still leave them.
+    /// The turns that uops of arithmetic could have, if they can still leave their own.
     fn changes(&self) -> [u8; TURNS] {
-        std::array::from_fn(|turn| self.others_for(turn) | self.turns_of(turn) & bit(turn))
+        std::array::from_fn(|turn| match self.moves(bit(turn)) {
+            Some(_) => self.turns_of(turn),
+            None => self.turns_of(turn) & bit(turn),
+        })
     }
 
     /// What [`words`](Self::words) has made.
@@ -253,6 +272,26 @@ impl Group {
             addressed: cycles(addressed),
             executed: cycles(executed),
         }
+    }
+}
+
+/// See [`Group::moves`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moves {
+    from: [Option<usize>; TURNS],
+    turn: Option<usize>,
+    to: usize,
+}
+
+impl Iterator for Moves {
+    /// From a turn to another one.
+    type Item = (usize, usize);
+
+    fn next(&mut self) -> Option<(usize, usize)> {
+        let turn = self.turn?;
+        let to = std::mem::replace(&mut self.to, turn);
+        self.turn = self.from[turn % TURNS];
+        Some((turn, to))
     }
 }
 
@@ -311,9 +350,28 @@ mod tests {
             group.enter(0, 0b1001);
             group.enter(1, 0b0011);
             [0, 1].into_iter().for_each(|turn| group.execute(turn, cycle));
-            group.enter(3, 0b1111);
+            group.enter(3, 0b1001);
             group.words(0)
         };
         assert_eq!(at(7), at(9));
+    }
+
+    #[test]
+    fn older_uops_make_room_one_after_the_other() {
+        let mut group = Group::default();
+        group.enter(1, 0b0110);
+        group.enter(2, 0b1111);
+        let moves = |group: &Group, turns| group.moves(turns).map(Iterator::collect::<Vec<_>>);
+        assert_eq!(moves(&group, 0b0010), Some(vec![(2, 0), (1, 2)]));
+        assert!(group.has_turn(0b0010) && group.has_only_turn(0b0010));
+        for (from, to) in [(2, 0), (1, 2)] {
+            group.change(from, to);
+        }
+        group.enter(1, 0b0010);
+        // What has the others cannot leave them, but a second one that can have this alone goes there too.
+        assert_eq!((group.left(), moves(&group, 0b0110)), (0b1000, None));
+        assert!(group.has_only_turn(0b0010));
+        group.enter(1, 0b0010);
+        assert!(!group.has_only_turn(0b0010));
     }
 }

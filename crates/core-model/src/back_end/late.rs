@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn it_goes_on_as_its_words_do() {
         let mut late = Late::default();
-        [90, 91, 95, 97, 99, 100, 103, 104].map(|cycle| late.begin(cycle));
+        [90, 91, 95, 97, 99, 100, 103, 104].into_iter().for_each(|cycle| late.begin(cycle));
         for now in 90..120 {
             let again = Late::from_words(1000 + now, late.words(now));
             for cycle in now + 1..130 {

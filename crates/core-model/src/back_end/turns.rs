@@ -2,12 +2,12 @@
 //!
 //! Measured on an EPYC 7003 and an EPYC 9004 (docs/silicon.md): the uops of a cycle enter the four schedulers one after
 //! the other, whatever waits in them, one each, and begin with the first or the third; allocation stops at a uop whose
-//! scheduler is full. A uop that cannot use any unit that is left changes places with an older one of its cycle; if
-//! there is none, the cycle ends before it, but for a second one that has the same unit only. What makes addresses
+//! scheduler is full. Older uops of its cycle make room for one that cannot use any unit that is left, by taking others;
+//! if they cannot, the cycle ends before it, but for a second one that has the same unit only. What makes addresses
 //! enters the same schedulers: see [`group`](super::group).
 
 use super::Sharing;
-use super::group::{Demand, Group, TURNS};
+use super::group::{Demand, Group, Moves, TURNS};
 use super::late::Late;
 use super::ports::Ports;
 use super::scheduler::Scheduler;
@@ -152,10 +152,10 @@ impl Turns {
         (turns > 0).then(|| turns.trailing_zeros() as usize)
     }
 
-    /// The turn that a uop gets which can have these: the first one that is left, or else one for which an older uop of
-    /// the cycle takes another that is left.
+    /// The turn that a uop gets which can have these: the first one that is left, or else one for which older uops of
+    /// the cycle take others.
     #[inline(always)]
-    fn choose(&mut self, turns: u8, now: u64) -> (usize, Option<usize>) {
+    fn choose(&mut self, turns: u8, now: u64) -> (usize, Option<Moves>) {
         match self.first(turns & self.group.left()) {
             Some(turn) => (turn, None),
             None => self.choose_other(turns, now),
@@ -163,18 +163,19 @@ impl Turns {
     }
 
     #[inline(never)]
-    fn choose_other(&mut self, turns: u8, now: u64) -> (usize, Option<usize>) {
+    fn choose_other(&mut self, turns: u8, now: u64) -> (usize, Option<Moves>) {
+        if let Some(moves) = self.group.moves(turns)
+            && let Some((turn, _)) = moves.last()
+        {
+            return (turn, Some(moves));
+        }
         let next = self.next;
         let order =
             [0, 1, 2, 3].map(|n| (next + n) % TURNS).into_iter().filter(|turn| turns >> turn & 1 == 1);
-        let exchange =
-            order.clone().find_map(|turn| Some((turn, Some(self.first(self.group.others_for(turn))?))));
-        exchange.unwrap_or_else(|| {
-            // What has left by now does not count, whether or not that has been looked at.
-            self.schedulers.iter_mut().for_each(|scheduler| scheduler.advance(now));
-            let waiting = |turn: &usize| self.schedulers[*turn % TURNS].waiting();
-            (order.min_by_key(waiting).unwrap_or(next), None)
-        })
+        // What has left by now does not count, whether or not that has been looked at.
+        self.schedulers.iter_mut().for_each(|scheduler| scheduler.advance(now));
+        let waiting = |turn: &usize| self.schedulers[*turn % TURNS].waiting();
+        (order.min_by_key(waiting).unwrap_or(next), None)
     }
 
     /// An older uop of the cycle takes another turn, if it has not been executed.
@@ -284,10 +285,10 @@ impl Turns {
         let turns = self.units.turns(uops.units);
         for _ in 0..uops.cycles {
             let waits = uops.cycles <= PAIR;
-            let (turn, other) = if waits { self.choose(turns, now) } else { (self.next, None) };
+            let (turn, moves) = if waits { self.choose(turns, now) } else { (self.next, None) };
             self.pass();
-            if let Some(other) = other {
-                self.exchange(ports, turn, other, now);
+            for (from, to) in moves.into_iter().flatten() {
+                self.exchange(ports, from, to, now);
             }
             if waits {
                 self.enter(ports, turn, turns, now);
