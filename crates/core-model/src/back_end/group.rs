@@ -243,10 +243,15 @@ impl Group {
 
     /// The turns that uops of arithmetic could have, if they can still leave their own.
     fn changes(&self) -> [u8; TURNS] {
-        std::array::from_fn(|turn| match self.moves(bit(turn)) {
-            Some(_) => self.turns_of(turn),
-            None => self.turns_of(turn) & bit(turn),
-        })
+        // Those that are left, or can be.
+        let (mut open, mut before) = (self.left(), 0);
+        while open != before {
+            before = open;
+            for turn in 0..TURNS {
+                open |= if self.turns_of(turn) & before & !bit(turn) != 0 { bit(turn) } else { 0 };
+            }
+        }
+        std::array::from_fn(|turn| self.turns_of(turn) & if open & bit(turn) != 0 { ALL } else { bit(turn) })
     }
 
     /// What [`words`](Self::words) has made.

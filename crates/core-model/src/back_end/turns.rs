@@ -17,6 +17,8 @@ use crate::table::{MAX_UNITS, Uops};
 
 /// Uops of LEA of three parts, which take the first two or the last two turns of four (measured).
 const PAIR: u16 = 2;
+/// In the first word of a shape, whose turn it is, and from this bit on those whose multiplications matter.
+const WHICH_SHIFT: u32 = 8;
 
 #[derive(Debug)]
 pub(super) struct Turns {
@@ -341,16 +343,24 @@ impl Turns {
 
 impl Shaped for Turns {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
-        shape.push(self.next as u64);
+        // Mostly none of them matters.
+        let late = self.late.map(|late| late.words(now));
+        let which = (0..).zip(&late).fold(0, |which, (turn, words)| which | u64::from(words[0] > 0) << turn);
+        shape.push(self.next as u64 | which << WHICH_SHIFT);
+        shape.extend(late.iter().filter(|words| words[0] > 0).flatten());
         shape.extend(self.group.words(now)?);
-        shape.extend(self.late.iter().flat_map(|late| late.words(now)));
         self.schedulers.iter().try_for_each(|scheduler| scheduler.save(now, shape))
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
-        self.next = shape.next() as usize;
+        let first = shape.next();
+        self.next = (first & ((1 << WHICH_SHIFT) - 1)) as usize;
+        for (turn, late) in self.late.iter_mut().enumerate() {
+            let matters = first >> WHICH_SHIFT >> turn & 1 == 1;
+            *late =
+                if matters { Late::from_words(now, [shape.next(), shape.next()]) } else { Late::default() };
+        }
         self.group = Group::from_words(now, std::array::from_fn(|_| shape.next()));
-        self.late.fill_with(|| Late::from_words(now, [shape.next(), shape.next()]));
         self.schedulers.iter_mut().for_each(|scheduler| scheduler.restore(now, shape));
     }
 }
