@@ -1,8 +1,8 @@
 //! When a unit of arithmetic has begun operations of three cycles lately.
 //!
 //! Measured on an EPYC 9004 (docs/silicon.md): a unit has one result in a cycle, so an operation of one cycle cannot
-//! begin two cycles behind a multiplication. Younger multiplications go ahead of it meanwhile, and each keeps it waiting
-//! for another cycle. After six of them nothing begins for two cycles, and then it does.
+//! begin two cycles behind a multiplication. Younger multiplications go ahead of it meanwhile, and each keeps it
+//! waiting for another cycle. After six of them nothing begins for two cycles, and then it does.
 
 /// If a multiplication goes ahead of another operation, fewer than so many have begun in these cycles before it.
 const MOST: u32 = 6;

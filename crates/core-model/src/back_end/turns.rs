@@ -2,9 +2,9 @@
 //!
 //! Measured on an EPYC 7003 and an EPYC 9004 (docs/silicon.md): the uops of a cycle enter the four schedulers one after
 //! the other, whatever waits in them, one each, and begin with the first or the third; allocation stops at a uop whose
-//! scheduler is full. Older uops of its cycle make room for one that cannot use any unit that is left, by taking others;
-//! if they cannot, the cycle ends before it, but for a second one that has the same unit only. What makes addresses
-//! enters the same schedulers: see [`group`](super::group).
+//! scheduler is full. Older uops of its cycle make room for one that cannot use any unit that is left, by taking
+//! others; if they cannot, the cycle ends before it, but for a second one that has the same unit only. What makes
+//! addresses enters the same schedulers: see [`group`](super::group).
 
 use super::Sharing;
 use super::group::{Demand, Group, Moves, TURNS};
