@@ -120,6 +120,17 @@ fn letters(a: &mut CodeAssembler, letters: &str) {
     }
 }
 
+/// Holds the cycles of sequences of [`letters`] to those that were measured.
+fn compare(measured: &[(&str, f64)], within: f64) {
+    for (sequence, expected) in measured {
+        let found = cycles(|a| letters(a, sequence));
+        assert!(
+            (found / expected - 1.0).abs() < within,
+            "{sequence}: {found:.3} cycles instead of {expected}"
+        );
+    }
+}
+
 #[test]
 fn schedulers_take_so_many_uops_a_cycle() {
     // Measured on an EPYC 9004, in loops.
@@ -150,10 +161,7 @@ fn schedulers_take_so_many_uops_a_cycle() {
         ("RRRMMMMMM", 2.00),
         ("RRAAAA", 1.53),
     ];
-    for (sequence, expected) in measured {
-        let found = cycles(|a| letters(a, sequence));
-        assert!((found / expected - 1.0).abs() < 0.07, "{sequence}: {found:.3} cycles instead of {expected}");
-    }
+    compare(&measured, 0.07);
 }
 
 #[test]
@@ -177,10 +185,7 @@ fn a_unit_has_one_result_in_a_cycle() {
         ("IAAAAAA", 2.00),
         ("IIAAA", 2.00),
     ];
-    for (sequence, expected) in measured {
-        let found = cycles(|a| letters(a, sequence));
-        assert!((found / expected - 1.0).abs() < 0.08, "{sequence}: {found:.3} cycles instead of {expected}");
-    }
+    compare(&measured, 0.08);
 }
 
 /// Cycles of some LEA and a jump that is not taken, with a comparison or a decrement; of 32 of these in a loop.
