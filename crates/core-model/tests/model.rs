@@ -334,7 +334,6 @@ fn instructions_are_counted_by_cycle_if_wanted() {
     }
 }
 
-/// Remembering what a block did gives what doing it again gives.
 /// Multiplications that were begun some cycles ago decide on Zen whether others go ahead of a rotation.
 #[test]
 fn multiplications_of_some_cycles_ago_are_remembered() {
@@ -362,6 +361,7 @@ fn multiplications_of_some_cycles_ago_are_remembered() {
     }
 }
 
+/// Remembering what a block did gives what doing it again gives.
 #[test]
 fn nothing_changes_by_remembering() {
     for core in core_model::pipelines(Isa::X86) {
