@@ -166,19 +166,18 @@ impl Group {
         ALL & !self.entered.computing
     }
 
-    /// True if a uop of arithmetic that can have these turns gets one: one that is left, or that others make room for.
+    /// True if a uop of arithmetic that can have these turns gets one: one that is left, that others make room for, or
+    /// that another uop has which can have no other either.
     #[inline(always)]
     pub(super) fn has_turn(&self, turns: u8) -> bool {
-        turns & self.left() != 0 || self.moves(turns).is_some()
+        turns & self.left() != 0 || self.moves(turns).is_some() || self.has_room_beside(turns)
     }
 
-    /// True if a uop of arithmetic that can have this turn alone gets it: as others do, or if what has it is such a uop
-    /// too, and there is room for another one.
-    #[inline(always)]
-    pub(super) fn has_only_turn(&self, turns: u8) -> bool {
+    /// True if that is one turn, what has it is such a uop too, and there is room for another one.
+    fn has_room_beside(&self, turns: u8) -> bool {
         let Entered { full, addressed, .. } = self.entered;
-        let only = self.turns_of(turns.trailing_zeros() as usize) == turns;
-        self.has_turn(turns) || only && turns & full & !addressed == 0
+        let only = turns.is_power_of_two() && self.turns_of(turns.trailing_zeros() as usize) == turns;
+        only && turns & full & !addressed == 0
     }
 
     /// Moves of uops of arithmetic from a turn to another one, in their order, after which one of these turns is left;
@@ -368,15 +367,15 @@ mod tests {
         group.enter(2, 0b1111);
         let moves = |group: &Group, turns| group.moves(turns).map(Iterator::collect::<Vec<_>>);
         assert_eq!(moves(&group, 0b0010), Some(vec![(2, 0), (1, 2)]));
-        assert!(group.has_turn(0b0010) && group.has_only_turn(0b0010));
+        assert!(group.has_turn(0b0010));
         for (from, to) in [(2, 0), (1, 2)] {
             group.change(from, to);
         }
         group.enter(1, 0b0010);
         // What has the others cannot leave them, but a second one that can have this alone goes there too.
         assert_eq!((group.left(), moves(&group, 0b0110)), (0b1000, None));
-        assert!(group.has_only_turn(0b0010));
+        assert!(group.has_turn(0b0010) && !group.has_turn(0b0110));
         group.enter(1, 0b0010);
-        assert!(!group.has_only_turn(0b0010));
+        assert!(!group.has_turn(0b0010));
     }
 }

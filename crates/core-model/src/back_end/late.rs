@@ -5,7 +5,7 @@
 //! waiting for another cycle. After six of them nothing begins for two cycles, and then it does.
 
 /// If a multiplication goes ahead of another operation, fewer than so many have begun in these cycles before it.
-const MOST: u32 = 6;
+const MOST: usize = 6;
 const WINDOW: u64 = 10;
 
 /// The cycles in which they began.
@@ -24,24 +24,21 @@ impl Late {
             self.begun = self.begun.checked_shl((cycle - self.newest).min(64) as u32).unwrap_or(0);
             self.newest = cycle;
         }
-        self.begun |= 1_u64.checked_shl((self.newest - cycle).min(64) as u32).unwrap_or(0);
+        self.begun |= self.bit(cycle);
     }
 
     /// True if one that begins in a cycle may keep another operation waiting.
     #[inline]
     pub(super) fn may_go_ahead(&self, cycle: u64) -> bool {
-        let before = self.since(cycle.saturating_sub(WINDOW)) & ((1 << WINDOW) - 1);
-        before.count_ones() < MOST
+        let before = cycle.saturating_sub(WINDOW)..cycle;
+        before.filter(|&cycle| self.begun & self.bit(cycle) != 0).count() < MOST
     }
 
-    /// Those of the cycles from one on, which is the lowest bit.
-    fn since(&self, first: u64) -> u64 {
-        let Some(last) = self.newest.checked_sub(first) else { return 0 };
-        // The newest one is the highest bit.
-        let begun = self.begun.reverse_bits();
-        match last {
-            0..64 => begun >> (63 - last),
-            64..127 => begun << (last - 63),
+    /// The bit of a cycle; 0 if there is none.
+    #[inline]
+    fn bit(&self, cycle: u64) -> u64 {
+        match self.newest.checked_sub(cycle) {
+            Some(ago @ 0..64) => 1 << ago,
             _ => 0,
         }
     }

@@ -361,16 +361,17 @@ impl Ports {
         while cycle < self.horizon {
             let words = self.taken.word(word_of(cycle));
             let free = !(words[unit % MAX_UNITS] | words[results % MAX_UNITS]) >> (cycle % 64);
-            if free != 0 {
-                cycle += u64::from(free.trailing_zeros());
-                if cycle < self.horizon {
-                    self.take(1 << unit, cycle);
-                }
-                break;
+            if free == 0 {
+                cycle = (cycle | 63) + 1;
+                continue;
             }
-            cycle = (cycle | 63) + 1;
+            cycle += u64::from(free.trailing_zeros());
+            if cycle < self.horizon {
+                self.take(1 << unit, cycle);
+                return cycle;
+            }
         }
-        self.known(unit, cycle)
+        self.issue(Uops { units: 1 << unit, cycles: 1 }, cycle)
     }
 
     /// The same for an operation whose result is [`LATE`] cycles later than that of others, and goes ahead of an older
@@ -399,12 +400,6 @@ impl Ports {
             cycle += 1;
         }
         (self.issue(Uops { units: 1 << unit, cycles: 1 }, cycle), None)
-    }
-
-    /// A cycle in which a unit was taken, or what begins behind the window takes it.
-    #[inline(always)]
-    fn known(&mut self, unit: usize, cycle: u64) -> u64 {
-        if cycle < self.horizon { cycle } else { self.issue(Uops { units: 1 << unit, cycles: 1 }, cycle) }
     }
 
     /// Hands out what lies before `cycle`, by words of 64 cycles and unit by unit, and forgets it.

@@ -126,12 +126,7 @@ impl Turns {
         let arithmetic = if u16::from(uops) <= PAIR { uops } else { 0 };
         self.demand = Demand::new(arithmetic, address);
         self.both = self.demand.is_both();
-        self.group.has_room(self.demand)
-            && match arithmetic {
-                0 => true,
-                _ if turns.is_power_of_two() => self.group.has_only_turn(turns),
-                _ => self.group.has_turn(turns),
-            }
+        self.group.has_room(self.demand) && (arithmetic == 0 || self.group.has_turn(turns))
     }
 
     /// That instruction is dispatched.
