@@ -67,6 +67,8 @@ pub struct FrontEnd {
     pub uop_cache_instructions: u32,
     /// Lines of code, of 64 bytes, that the uops of one cycle of dispatch can come from; 0: any number.
     pub dispatched_lines: u8,
+    /// The predictor takes a cycle for the end of a line of code, of 64 bytes, as for a taken branch.
+    pub line_a_cycle: bool,
     /// Decoders: instructions, and uops, a cycle.
     pub decode_width: u32,
     /// Bytes a cycle to the decoders.
@@ -124,6 +126,20 @@ pub struct WideUnits {
     pub to: &'static [&'static str],
     /// Beginnings of the names, behind the prefix, of the instructions that this is about; all if there is none.
     pub of: &'static [&'static str],
+}
+
+/// Uops of an operation and its memory operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryOperands {
+    /// An operation and its load are one uop for allocation, as are a store's address and data; the table counts them
+    /// one by one.
+    Fused,
+    /// An operation and its load with an index become two uops behind the decoders and the uop cache, unless the
+    /// instruction has two operands, of which it reads and writes the first, and reads no flags.
+    FusedUnlessIndexed,
+    /// The table counts macro-operations, which have their memory operands; there is one more behind the uop cache if
+    /// what is executed by integer units has an index and is not a load alone.
+    MacroUnlessIndexed,
 }
 
 /// When a uop's port is chosen.
@@ -486,11 +502,12 @@ pub struct Core {
     pub load_buffer: u32,
     /// Stores between allocation and the cache.
     pub store_buffer: u32,
-    /// Compare and jump become one uop, as do operations and their memory operand, and address and data of a store.
+    /// Compare and jump become one uop, and operations are together with their memory operand.
     pub fusion: bool,
-    /// An operation and its load with an index become two uops behind the decoders and the uop cache, unless the
-    /// instruction has two operands, of which it reads and writes the first, and reads no flags.
-    pub unlaminates: bool,
+    /// How they are together.
+    pub memory_operands: MemoryOperands,
+    /// All uops of an instruction are allocated in one cycle if there are no more than those of a cycle.
+    pub allocates_whole: bool,
     /// When a uop's port is chosen, and how.
     pub binding: PortBinding,
     /// The stack engine: register of the stack pointer, and the form of instruction whose ports the uop takes that

@@ -121,6 +121,13 @@ impl Allocation {
         *first.unwrap_or(others) += u64::from(rest);
     }
 
+    /// What a cycle has slots for is not begun in one that has too few left.
+    pub(crate) fn make_whole(&mut self, totals: &mut CoreTotals, slots: u32) {
+        if self.used > 0 && self.used + slots > self.width && slots <= self.width {
+            self.wait(totals, self.cycle + 1, Leaf::Core, false);
+        }
+    }
+
     /// Books all empty slots before `until`, which is later than now, to the back end: in so many of the cycles it
     /// waits for memory. `first`: the leaf of this cycle.
     pub(crate) fn hold(&mut self, totals: &mut CoreTotals, until: u64, first: Leaf, waiting: u64) {

@@ -161,6 +161,8 @@ pub(crate) struct BackEnd {
     newest_allocation: u64,
     /// The slot of its cycle in which the newest instruction begins, and whether it takes others.
     first_slot: u32,
+    /// [`Core::allocates_whole`].
+    allocates_whole: bool,
     more_slots: bool,
     binds: bool,
     wakes_late: bool,
@@ -227,6 +229,7 @@ impl BackEnd {
             restart: None,
             newest_allocation: u64::MAX,
             first_slot: 0,
+            allocates_whole: core.allocates_whole,
             more_slots: false,
             binds,
             wakes_late: core.wakes_late,
@@ -450,6 +453,9 @@ impl BackEnd {
     /// Allocates uops that retire, whose slots the caller books; the cycle of the last one.
     #[inline(always)]
     pub(crate) fn allocate(&mut self, totals: &mut CoreTotals, slots: u32) -> u64 {
+        if slots > 1 && self.allocates_whole {
+            self.allocation.make_whole(totals, slots);
+        }
         (self.first_slot, self.more_slots) = (self.allocation.used(), slots > 1);
         let cycle = self.allocation.take(totals, slots);
         if cycle != self.newest_allocation {

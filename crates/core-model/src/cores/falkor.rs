@@ -10,7 +10,7 @@
 
 use crate::core::{
     BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryRenaming, PortBinding, Prediction,
+    MemoryOperands, MemoryRenaming, PortBinding, Prediction,
 };
 
 /// Falkor. The other core of its duplex, which has a part in the second-level cache, is idle.
@@ -34,7 +34,8 @@ pub const FALKOR: Core = Core {
     // A store is split on the way to the queues, of which eight are filled in a cycle, after renaming (AnandTech).
     // LLVM: a move between registers takes a unit.
     fusion: true,
-    unlaminates: false,
+    memory_operands: MemoryOperands::Fused,
+    allocates_whole: false,
     binding: PortBinding::AtExecution,
     stack_engine: None,
     reads_synchronise: true,
@@ -58,6 +59,7 @@ pub const FALKOR: Core = Core {
         uop_cache_shift: 6,
         uop_cache_instructions: 0,
         dispatched_lines: 0,
+        line_a_cycle: false,
         decode_width: 3,
         decode_bytes: 16,
         predecode_width: 0,

@@ -15,7 +15,7 @@
 
 use crate::core::{
     BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryRenaming, PortBinding, Prediction, WideUnits,
+    MemoryOperands, MemoryRenaming, PortBinding, Prediction, WideUnits,
 };
 
 /// Sapphire Rapids.
@@ -36,7 +36,8 @@ pub const GOLDEN_COVE: Core = Core {
     wakes_late: false,
     selects_early: false,
     fusion: true,
-    unlaminates: false,
+    memory_operands: MemoryOperands::Fused,
+    allocates_whole: false,
     // Measured on Granite Rapids: chains of additions beside others that are independent take each other's ports, as on
     // older cores. But by what rule is not known: that of these is no better on blocks of programs (docs/silicon.md).
     binding: PortBinding::AtExecution,
@@ -66,6 +67,7 @@ pub const GOLDEN_COVE: Core = Core {
         uop_cache_shift: 5,
         uop_cache_instructions: 0,
         dispatched_lines: 0,
+        line_a_cycle: false,
         // manual: 6 decoders, 32 bytes. TMA: `Decode_Width`.
         decode_width: 6,
         decode_bytes: 32,

@@ -14,7 +14,7 @@
 
 use crate::core::{
     BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryRenaming, PortBinding, Prediction, WideUnits,
+    MemoryOperands, MemoryRenaming, PortBinding, Prediction, WideUnits,
 };
 
 /// Skylake-SP.
@@ -41,7 +41,8 @@ pub const SKYLAKE_SP: Core = Core {
     fusion: true,
     // Peter Cordes, "Micro fusion and addressing modes" (Stack Overflow), of Haswell and Skylake. That stores with an
     // index stay one uop is measured (docs/silicon.md).
-    unlaminates: true,
+    memory_operands: MemoryOperands::FusedUnlessIndexed,
+    allocates_whole: false,
     // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
     binding: PortBinding::ByPressure,
     // uiCA: up to four at a time; here without a limit.
@@ -68,6 +69,7 @@ pub const SKYLAKE_SP: Core = Core {
         uop_cache_shift: 4,
         uop_cache_instructions: 0,
         dispatched_lines: 0,
+        line_a_cycle: false,
         // TMA: `Decode_Width`; uiCA: 4 decoders, 16 bytes. Up to 5 uops (`MITE_Width`) if the first decoder makes
         // several are left out.
         decode_width: 4,

@@ -18,7 +18,7 @@
 
 use crate::core::{
     BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryRenaming, PortBinding, Prediction, WideUnits,
+    MemoryOperands, MemoryRenaming, PortBinding, Prediction, WideUnits,
 };
 
 /// manual: uops of 512 bits take the vector units of ports 0 and 1 together, by port 0, or that of port 5.
@@ -66,7 +66,8 @@ pub const SUNNY_COVE: Core = Core {
     selects_early: false,
     fusion: true,
     // Not known for this core.
-    unlaminates: false,
+    memory_operands: MemoryOperands::Fused,
+    allocates_whole: false,
     // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
     binding: PortBinding::ByPressure,
     // Intel erratum ICL065: moves of general-purpose registers are not eliminated. uiCA: the same.
@@ -94,6 +95,7 @@ pub const SUNNY_COVE: Core = Core {
         uop_cache_shift: 4,
         uop_cache_instructions: 0,
         dispatched_lines: 0,
+        line_a_cycle: false,
         // TMA: `Decode_Width`; manual: Golden Cove has 6 decoders and 32 bytes a cycle where this has 4 and 16.
         // WikiChip's 5 are the uops that they make together (`MITE_Width`).
         decode_width: 4,

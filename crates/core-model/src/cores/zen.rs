@@ -18,7 +18,7 @@
 
 use crate::core::{
     BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryRenaming, PortBinding, Prediction, RenamedAccesses,
+    MemoryOperands, MemoryRenaming, PortBinding, Prediction, RenamedAccesses,
 };
 
 /// Rome.
@@ -38,7 +38,8 @@ pub const ZEN2: Core = Core {
     wakes_late: false,
     selects_early: false,
     fusion: true,
-    unlaminates: false,
+    memory_operands: MemoryOperands::Fused,
+    allocates_whole: false,
     binding: PortBinding::AtExecution,
     stack_engine: None,
     reads_synchronise: true,
@@ -61,6 +62,7 @@ pub const ZEN2: Core = Core {
         uop_cache_shift: 5,
         uop_cache_instructions: 0,
         dispatched_lines: 0,
+        line_a_cycle: false,
         decode_width: 4,
         decode_bytes: 32,
         predecode_width: 0,
@@ -242,8 +244,11 @@ pub const ZEN3: Core = Core {
     bypass_delay: 1,
     breaks_borrow: true,
     stack_engine: Some((4, "Add_r64_rm64")),
-    // measured: code of NOPs beyond the first level, a line in 4 cycles.
-    front_end: FrontEnd { line_cycles: 4, dispatched_lines: 2, ..ZEN2.front_end },
+    // measured (docs/silicon.md): operands with an index beside moves.
+    memory_operands: MemoryOperands::MacroUnlessIndexed,
+    allocates_whole: true,
+    // measured: code of NOPs beyond the first level, a line in 4 cycles; loops that cross the end of a line.
+    front_end: FrontEnd { line_cycles: 4, dispatched_lines: 2, line_a_cycle: true, ..ZEN2.front_end },
     prediction: Prediction {
         // guide: 1024 targets without a bubble, 6656 with three. Chips and Cheese: return stack of 32. Ways and the
         // rest: estimate, between Zen 2 and Zen 4.
@@ -263,7 +268,7 @@ pub const ZEN3: Core = Core {
         slow_target: 3,
         branch_cycles: BranchCycles::NONE,
         // measured: calls 4 cycles each, of a register 5, indirect jumps 4; 40 calls deep returns cost no more.
-        indirect_bubble: 1,
+        indirect_bubble: 0,
         overridden_target: 0,
         indirect_directions: 0,
         overridden_direction: 0,

@@ -56,6 +56,7 @@ pub const ZEN5: Core = Core {
         fence_branches: 0,
         // Zen 3 and Zen 4 have these; here they were not looked for.
         dispatched_lines: 0,
+        line_a_cycle: false,
         line_cycles: 2,
         // measured: jumps through 96 to 512 pages take 2 to 2.3 cycles each.
         page_cycles: 2,

@@ -180,6 +180,16 @@ impl FrontEnd {
         self.cycle
     }
 
+    /// The next instruction ends in another line of code than the one before, or begins in another one than it ends
+    /// in: predictions are for parts of a line, and an instruction comes with the line that it ends in.
+    #[inline(never)]
+    pub(crate) fn end_line(&mut self, totals: &mut CoreTotals, crosses: bool) {
+        // Behind a taken branch the part has been predicted with it, but for the line in which fetch begins.
+        if self.path == Path::UopCache && (crosses || self.piece != u64::MAX) {
+            self.predict(totals, 1);
+        }
+    }
+
     /// Nothing comes before a cycle.
     #[inline(always)]
     fn pass(&mut self, totals: &mut CoreTotals, cycle: u64) {

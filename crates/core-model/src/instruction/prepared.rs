@@ -2,7 +2,7 @@
 
 use super::traits::Traits;
 use super::units::UnitsInTurn;
-use crate::core::{Core, MemoryRenaming, RenamedAccesses};
+use crate::core::{Core, MemoryOperands, MemoryRenaming, RenamedAccesses};
 use crate::table::{Cost, Form, Order, SystemCost, UopTable, Uops};
 use retire::{
     Addressing, Class, Divider, Domain, Encoding, Instruction, Prefetch, REGISTERS, RegisterFile,
@@ -211,7 +211,7 @@ impl Prepared {
         }
         prepared.separate(instruction, table.load_units());
         if core.fusion {
-            prepared.fuse(instruction);
+            prepared.fuse(instruction, core.memory_operands);
         }
         prepared.rename(instruction, core);
         if let Some(divider) = instruction.divider {
@@ -221,9 +221,7 @@ impl Prepared {
         let string = prepared.traits.intersects(Traits::STRING);
         let decoded = u32::from(prepared.slots) <= core.front_end.decoder_uops && !string;
         prepared.traits.set(Traits::MICROCODED, !decoded);
-        if core.unlaminates {
-            prepared.unlaminate(instruction);
-        }
+        prepared.unlaminate(instruction, core.memory_operands);
         prepared.encode(instruction, core);
         let branch = instruction.class == Class::DirectBranch;
         prepared.traits.set(Traits::OWN_DECODER, branch && core.front_end.branch_decoder);
@@ -385,8 +383,11 @@ impl Prepared {
     }
 
     /// An operation and its load are one uop for allocation, and so are a store's address and data.
-    fn fuse(&mut self, instruction: &Instruction) {
-        if (2..=MOST_FUSED).contains(&self.slots) {
+    fn fuse(&mut self, instruction: &Instruction, operands: MemoryOperands) {
+        if operands == MemoryOperands::MacroUnlessIndexed {
+            let both = instruction.loads && instruction.stores && self.slots == 1;
+            self.slots += u16::from(both);
+        } else if (2..=MOST_FUSED).contains(&self.slots) {
             let fused = u16::from(instruction.loads) + u16::from(instruction.stores);
             self.slots = self.slots.saturating_sub(fused).max(1);
             if instruction.loads && instruction.stores {
@@ -397,12 +398,20 @@ impl Prepared {
         self.traits.set_fusion(instruction.fusion);
     }
 
-    /// An operation and its load that cannot stay one uop.
-    fn unlaminate(&mut self, instruction: &Instruction) {
+    /// An operation and its memory operand that cannot stay one uop.
+    fn unlaminate(&mut self, instruction: &Instruction, operands: MemoryOperands) {
         let &Instruction { loads, stores, encoding, .. } = instruction;
         let indexed = matches!(encoding.addressing, Addressing::Index | Addressing::All);
-        let fused = loads && !stores && self.group_count > self.load_groups() && self.load_groups() > 0;
-        if indexed && fused && !encoding.two_operands {
+        let with_load = loads && !stores && self.group_count > self.load_groups() && self.load_groups() > 0;
+        let unlaminates = match operands {
+            MemoryOperands::Fused => false,
+            MemoryOperands::FusedUnlessIndexed => with_load && !encoding.two_operands,
+            MemoryOperands::MacroUnlessIndexed => {
+                let integer = instruction.register_file == RegisterFile::General;
+                integer && self.slots == 1 && (with_load || stores && !loads)
+            }
+        };
+        if indexed && unlaminates {
             self.unlaminated = 1;
             self.slots += 1;
         }

@@ -422,6 +422,13 @@ impl Pipeline {
         [load_room, store_room, unit_room]: [u64; 3],
     ) -> u64 {
         let decoded = if traits.intersects(Traits::OWN_DECODER) { 0 } else { supplied };
+        let line = (place.linear + u64::from(place.length.saturating_sub(1))) >> 6;
+        if self.core.front_end.line_a_cycle {
+            let crosses = line != place.linear >> 6;
+            if crosses || line != self.line {
+                self.front_end.end_line(totals, crosses);
+            }
+        }
         let mut supplied = self.front_end.supply::<RARE>(port, totals, traits, place, decoded);
         if RARE && traits.intersects(Traits::MICROCODED) {
             // The first uops of microcode are allocated while the others are being sequenced.
@@ -430,7 +437,7 @@ impl Pipeline {
         }
         if self.core.front_end.dispatched_lines > 0 && slots > 0 {
             // It is in the line where it ends.
-            self.limit_lines(totals, (place.linear + u64::from(place.length.saturating_sub(1))) >> 6);
+            self.limit_lines(totals, line);
         }
         self.back_end.make_room(totals, slots, load_room, store_room, unit_room);
         if supplied > self.back_end.cycle() {
