@@ -67,7 +67,8 @@ pub struct FrontEnd {
     pub uop_cache_instructions: u32,
     /// Lines of code, of 64 bytes, that the uops of one cycle of dispatch can come from; 0: any number.
     pub dispatched_lines: u8,
-    /// The predictor takes a cycle for the end of a line of code, of 64 bytes, as for a taken branch.
+    /// The predictor takes a cycle for the end of a line of code, of 64 bytes, as for a taken branch. Lines are told
+    /// apart where [`dispatched_lines`](Self::dispatched_lines) has a limit.
     pub line_a_cycle: bool,
     /// Decoders: instructions, and uops, a cycle.
     pub decode_width: u32,

@@ -123,7 +123,7 @@ impl Allocation {
 
     /// What a cycle has slots for is not begun in one that has too few left.
     pub(crate) fn make_whole(&mut self, totals: &mut CoreTotals, slots: u32) {
-        if self.used > 0 && self.used + slots > self.width && slots <= self.width {
+        if slots <= self.width && self.used + slots > self.width {
             self.wait(totals, self.cycle + 1, Leaf::Core, false);
         }
     }

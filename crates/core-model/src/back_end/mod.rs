@@ -161,9 +161,9 @@ pub(crate) struct BackEnd {
     newest_allocation: u64,
     /// The slot of its cycle in which the newest instruction begins, and whether it takes others.
     first_slot: u32,
+    more_slots: bool,
     /// [`Core::allocates_whole`].
     allocates_whole: bool,
-    more_slots: bool,
     binds: bool,
     wakes_late: bool,
     crossing_delay: u64,

@@ -244,7 +244,7 @@ pub const ZEN3: Core = Core {
     bypass_delay: 1,
     breaks_borrow: true,
     stack_engine: Some((4, "Add_r64_rm64")),
-    // measured (docs/silicon.md): operands with an index beside moves.
+    // measured on Zen 4 (docs/silicon.md): operands with an index beside moves.
     memory_operands: MemoryOperands::MacroUnlessIndexed,
     allocates_whole: true,
     // measured: code of NOPs beyond the first level, a line in 4 cycles; loops that cross the end of a line.
@@ -267,7 +267,8 @@ pub const ZEN3: Core = Core {
         predicts_more_returns: true,
         slow_target: 3,
         branch_cycles: BranchCycles::NONE,
-        // measured: calls 4 cycles each, of a register 5, indirect jumps 4; 40 calls deep returns cost no more.
+        // measured: calls 4 cycles each, of a register 5, indirect jumps 4, with the ends of lines that they cross; 40
+        // calls deep returns cost no more.
         indirect_bubble: 0,
         overridden_target: 0,
         indirect_directions: 0,

@@ -382,7 +382,8 @@ impl Prepared {
         }
     }
 
-    /// An operation and its load are one uop for allocation, and so are a store's address and data.
+    /// An operation and its load are one uop for allocation, and so are a store's address and data. Of
+    /// macro-operations, which have them already, an operation that loads and stores is two.
     fn fuse(&mut self, instruction: &Instruction, operands: MemoryOperands) {
         if operands == MemoryOperands::MacroUnlessIndexed {
             let both = instruction.loads && instruction.stores && self.slots == 1;
