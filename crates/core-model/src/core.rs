@@ -143,6 +143,24 @@ pub enum MemoryOperands {
     MacroUnlessIndexed,
 }
 
+/// How much longer results take to operations on vector registers of another domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bypass {
+    /// No longer.
+    None,
+    /// So many cycles, between integers and floating-point numbers.
+    Domains(u8),
+    /// So many cycles, from a floating-point sum to an operation that is none.
+    Sums(u8),
+    /// A cycle, from a floating-point sum to an operation that is none, and between integers and floating-point numbers
+    /// that are no sums. An operation with such a source waits so much longer for all its sources, however long ago
+    /// that one was made.
+    Kept {
+        /// Where operations on integers can go that do not only move elements.
+        integers: &'static str,
+    },
+}
+
 /// When a uop's port is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortBinding {
@@ -519,10 +537,8 @@ pub struct Core {
     /// Legacy SSE instructions wait for their destination while upper bits of any vector register are in use, because
     /// they merge their result into it.
     pub merges_upper_bits: bool,
-    /// Cycles that a result takes longer to an operation on vector registers of another domain.
-    pub bypass_delay: u8,
-    /// Cycles that a floating-point sum takes longer to an operation that is none; not beside a bypass delay.
-    pub sum_delay: u8,
+    /// How much longer results take to operations on vector registers of another domain.
+    pub bypass: Bypass,
     /// Moves between registers need no port.
     pub move_elimination: bool,
     /// Nor do moves of 32 and 64 bits of a register to itself.

@@ -53,7 +53,7 @@ mod totals;
 mod upper_bits;
 
 pub use crate::core::{
-    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
+    BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
     MemoryRenaming, PortBinding, Prediction, RenamedAccesses, Uncore, WideUnits,
 };
 pub use cores::{

@@ -1,7 +1,7 @@
 //! What an engine uses: one core, from retired instructions to totals.
 
 use crate::back_end::{Sharing, Units};
-use crate::core::{Core, LinearTags, PortBinding, Uncore};
+use crate::core::{Bypass, Core, LinearTags, PortBinding, Uncore};
 use crate::instruction::{Definition, Predicted, Prepared, UnitsInTurn};
 use crate::machine::Machine;
 use crate::offload::Offload;
@@ -66,7 +66,11 @@ impl Model {
             LinearTags::StoreAgain { units } => table.known_units(units),
             _ => 0,
         };
-        let units = Units { names, loads, choices, bind, turns, stack, memory, stores, way };
+        let integers = match core.bypass {
+            Bypass::Kept { integers } => table.known_units(&[integers]),
+            _ => 0,
+        };
+        let units = Units { names, loads, choices, bind, turns, stack, memory, stores, integers, way };
         let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
         let upper_bits = core.merges_upper_bits.then(UpperBitsTracker::default);

@@ -77,6 +77,8 @@ pub struct UopTable {
     system: HashMap<FormId, SystemCost>,
     /// A plain load.
     load: Option<FormId>,
+    /// What operations on the second byte of a register have the units and the latency of.
+    high_byte: Option<FormId>,
 }
 
 /// A table that cannot be read.
@@ -157,6 +159,10 @@ impl UopTable {
             self.load = Some(resolve(load, form)?);
             return Ok(());
         }
+        if let Some(operation) = line.strip_prefix("#high byte\t") {
+            self.high_byte = Some(resolve(operation, form)?);
+            return Ok(());
+        }
         if line.starts_with('#') || line.is_empty() {
             return Ok(());
         }
@@ -210,6 +216,7 @@ impl UopTable {
     /// Replaces what `other` has too. Both must name the same units; `other` may name more behind them.
     pub(crate) fn correct(&mut self, other: Self) {
         self.costs.extend(other.costs);
+        self.high_byte = other.high_byte.or(self.high_byte);
         if other.units.len() > self.units.len() {
             self.units = other.units;
         }
@@ -271,6 +278,11 @@ impl UopTable {
     pub(crate) fn longest_way(&self) -> u16 {
         let ways = self.costs.iter().filter(|((_, form), _)| matches!(form, Form::Register | Form::Complex));
         ways.filter_map(|(_, cost)| cost.load).max().unwrap_or(0)
+    }
+
+    /// Cost of an operation on the second byte of a register, where that is another one.
+    pub(crate) fn high_byte_cost(&self) -> Option<&Cost> {
+        self.cost(self.high_byte?, Form::Register)
     }
 
     /// The units that plain loads go to.

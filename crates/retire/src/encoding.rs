@@ -33,6 +33,8 @@ pub struct Encoding {
     /// The same for accesses whose address is made of the same registers, factor and displacement; one in 256
     /// others has it too.
     pub expression: u8,
+    /// A general-purpose register is an operand by its bits 8 to 15 alone: x86's AH, BH, CH and DH.
+    pub high_byte: bool,
     /// What it does to the upper bits of vector registers.
     pub upper_bits: UpperBits,
 }

@@ -6,6 +6,7 @@
 mod allocation;
 mod binding;
 mod booking;
+mod bypass;
 mod far;
 mod group;
 mod lane;
@@ -25,10 +26,11 @@ use crate::totals::{CoreTotals, PORTS};
 use allocation::Allocation;
 pub(crate) use allocation::Leaf;
 use binding::BOUND;
+use bypass::Domains;
 use far::Far;
 use lane::Lane;
 use ports::Ports;
-use retire::{Domain, REGISTERS, RegisterFile, RegisterSet};
+use retire::{REGISTERS, RegisterSet};
 use scheduler::Scheduler;
 use std::ops::Range;
 use turns::Turns;
@@ -109,6 +111,8 @@ pub(crate) struct Units<'a> {
     pub(crate) memory: u32,
     /// Those that a store takes again if its line is not known by its linear address.
     pub(crate) stores: u32,
+    /// Those of operations on integers, where these leave their domain with the registers that they write.
+    pub(crate) integers: u32,
     /// The longest way from distant sources, in cycles.
     pub(crate) way: u16,
 }
@@ -166,13 +170,9 @@ pub(crate) struct BackEnd {
     allocates_whole: bool,
     binds: bool,
     wakes_late: bool,
-    crossing_delay: u64,
-    /// Sums of floating-point numbers are in the second set alone, not all operations with these.
-    sums_apart: bool,
     /// Cycles after which a result still matters that is there: to what it is distant from.
     lingers: u64,
-    /// Vector registers whose value was made by operations on integers, and on floating-point numbers.
-    domains: [RegisterSet; 2],
+    domains: Domains,
     /// Register of the stack pointer, and units of the uop that brings it up to date.
     stack: (u8, u32),
     /// See [`Units::stores`].
@@ -233,10 +233,8 @@ impl BackEnd {
             more_slots: false,
             binds,
             wakes_late: core.wakes_late,
-            crossing_delay: core.bypass_delay.max(core.sum_delay).into(),
-            sums_apart: core.sum_delay > 0,
             lingers: u64::from(units.way).saturating_sub(1),
-            domains: [0; 2],
+            domains: Domains::new(core, units.integers),
             stack: (core.stack_engine.map_or(READY, |engine| engine.0), units.stack),
             store_units: units.stores,
         }
@@ -522,19 +520,10 @@ impl BackEnd {
     /// When the sources of an operation on vector registers are there that come from the other domain.
     #[inline(always)]
     pub(crate) fn crossing(&self, prepared: &Prepared) -> u64 {
-        if self.crossing_delay == 0 || prepared.register_file != RegisterFile::Vector {
-            return 0;
-        }
-        let other = match prepared.rest.domain {
-            Domain::None => return 0,
-            Domain::Sum if self.sums_apart => return 0,
-            _ if self.sums_apart => self.domains[1],
-            Domain::Float | Domain::Sum => self.domains[0],
-            Domain::Integer => self.domains[1],
-        };
-        match other & prepared.rest.sources {
-            0 => 0,
-            late => self.ready(late) + self.crossing_delay,
+        match self.domains.late(prepared) {
+            (0, ..) => 0,
+            (_, delay, true) => self.sources_ready(prepared) + delay,
+            (late, delay, false) => self.ready(late) + delay,
         }
     }
 
@@ -545,20 +534,6 @@ impl BackEnd {
             return 0;
         }
         self.ready(prepared.rest.distant) + u64::from(prepared.load)
-    }
-
-    /// Notes in which domain the results were made; a move of a whole register leaves them in that of its source.
-    #[inline(always)]
-    fn note_domain(&mut self, prepared: &Prepared) {
-        if self.crossing_delay == 0 || prepared.register_file != RegisterFile::Vector {
-            return;
-        }
-        let Rest { domain, sources, results, .. } = *prepared.rest;
-        let float = domain == Domain::Sum || domain == Domain::Float && !self.sums_apart;
-        for (set, in_set) in self.domains.iter_mut().zip([domain == Domain::Integer, float]) {
-            let here = in_set || domain == Domain::None && *set & sources != 0;
-            *set = *set & !results | if here { results } else { 0 };
-        }
     }
 
     /// When all registers of a set are ready.
@@ -694,7 +669,7 @@ impl BackEnd {
         if RARE && prepared.traits.intersects(Traits::MANY_REGISTERS) {
             self.complete_many(&prepared.rest, completed);
         }
-        self.note_domain(prepared);
+        self.domains.note(prepared);
         self.last_completed = self.last_completed.max(completed);
         let retired = self.retirement.pass_instruction(totals, completed, slots);
         if slots > 0 {

@@ -141,6 +141,7 @@ impl Shaped for BackEnd {
             word.iter().enumerate().fold(0, |set, (n, &cycle)| set | u64::from(cycle + lingers > now) << n)
         };
         shape.extend(words.clone().map(pending));
+        self.domains.save(shape, words.len());
         let mut packer = Packer::new(shape);
         let mut too_far = false;
         for (number, word) in words.enumerate() {
@@ -148,10 +149,7 @@ impl Shaped for BackEnd {
                 let after = after(word[register % word.len()] + lingers);
                 too_far |= after >> CYCLES != 0;
                 packer.put(after & ((1 << CYCLES) - 1), CYCLES);
-                if self.crossing_delay > 0 {
-                    let domain = self.domains.map(|set| (set >> (64 * number + register) & 1) as u64);
-                    packer.put(domain[0] | domain[1] << 1, 2);
-                }
+                self.domains.save_of(64 * number + register, &mut packer);
             });
         }
         if too_far {
@@ -194,19 +192,15 @@ impl Shaped for BackEnd {
         self.retirement.restore(now, shape);
         let mut pending = [0; RESOURCES / 64];
         pending.iter_mut().take(self.registers.div_ceil(64)).for_each(|word| *word = shape.next());
+        self.domains.clear();
+        self.domains.restore(shape, self.registers.div_ceil(64));
         let mut unpacker = Unpacker::new(shape);
         let lingers = self.lingers;
         self.ready[..self.registers].fill(now.saturating_sub(lingers));
-        self.domains = [0; 2];
         for (number, (word, pending)) in self.ready.chunks_mut(64).zip(pending).enumerate() {
             for_each_bit(pending, |register| {
                 word[register % 64] = (now + unpacker.get(CYCLES)).saturating_sub(lingers);
-                if self.crossing_delay > 0 {
-                    let domain = unpacker.get(2);
-                    let bit = 1 << (64 * number + register);
-                    self.domains[0] |= if domain & 1 == 1 { bit } else { 0 };
-                    self.domains[1] |= if domain & 2 == 2 { bit } else { 0 };
-                }
+                self.domains.restore_of(64 * number + register, &mut unpacker);
             });
         }
         let Self { last_completed, serialised, integer_divider, fp_divider, .. } = self;

@@ -9,7 +9,7 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
+    BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
     MemoryOperands, MemoryRenaming, PortBinding, Prediction,
 };
 
@@ -40,8 +40,7 @@ pub const FALKOR: Core = Core {
     stack_engine: None,
     reads_synchronise: true,
     merges_upper_bits: false,
-    bypass_delay: 0,
-    sum_delay: 0,
+    bypass: Bypass::None,
     move_elimination: false,
     own_move_elimination: false,
     moves_stack_pointer: false,

@@ -14,7 +14,7 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
+    BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
     MemoryOperands, MemoryRenaming, PortBinding, Prediction, WideUnits,
 };
 
@@ -47,8 +47,8 @@ pub const GOLDEN_COVE: Core = Core {
     reads_synchronise: true,
     // Measured on Granite Rapids: CVTDQ2PS takes half a cycle whether or not upper bits are in use.
     merges_upper_bits: false,
-    bypass_delay: 0,
-    sum_delay: 0,
+    // Measured on Raptor Cove (docs/silicon.md).
+    bypass: Bypass::Kept { integers: "SPRPort00" },
     move_elimination: true,
     own_move_elimination: false,
     // Measured on Granite Rapids: sums of a register and -1024 to 1023, with or without flags (docs/silicon.md).
@@ -305,6 +305,8 @@ pub const RAPTOR_COVE: Core = Core {
     memory: Memory {
         // Xeon Platinum 8592+: 320 MiB for 64 cores. CPUID of an 8570: 20 ways. TMA: latencies as Sapphire Rapids.
         llc: Geometry { sets: 262_144, ways: 20 },
+        alias_block: 0,
+        load_banks: true,
         ..GOLDEN_COVE.memory
     },
     ..GOLDEN_COVE

@@ -13,7 +13,7 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
+    BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
     MemoryOperands, MemoryRenaming, PortBinding, Prediction, WideUnits,
 };
 
@@ -51,8 +51,7 @@ pub const SKYLAKE_SP: Core = Core {
     reads_synchronise: true,
     // manual: "Mixing AVX Code with SSE Code". Whether the blend is a uop of its own is not said.
     merges_upper_bits: true,
-    bypass_delay: 0,
-    sum_delay: 0,
+    bypass: Bypass::None,
     move_elimination: true,
     own_move_elimination: false,
     moves_stack_pointer: false,

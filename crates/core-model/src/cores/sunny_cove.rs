@@ -17,7 +17,7 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
+    BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
     MemoryOperands, MemoryRenaming, PortBinding, Prediction, WideUnits,
 };
 
@@ -76,8 +76,7 @@ pub const SUNNY_COVE: Core = Core {
     reads_synchronise: true,
     // estimate: as on its successor.
     merges_upper_bits: false,
-    bypass_delay: 0,
-    sum_delay: 0,
+    bypass: Bypass::None,
     move_elimination: false,
     own_move_elimination: false,
     moves_stack_pointer: false,
@@ -328,7 +327,7 @@ pub const CYPRESS_COVE: Core = Core {
     // uiCA: moves of general-purpose registers are eliminated, without a limit.
     // estimate: as on its successor.
     merges_upper_bits: false,
-    bypass_delay: 0,
+    bypass: Bypass::None,
     move_elimination: true,
     memory: Memory {
         // CPUID of a Core i9-11900K: 16 MiB of 16 ways.

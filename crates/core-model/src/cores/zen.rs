@@ -17,7 +17,7 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
+    BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
     MemoryOperands, MemoryRenaming, PortBinding, Prediction, RenamedAccesses,
 };
 
@@ -44,8 +44,7 @@ pub const ZEN2: Core = Core {
     stack_engine: None,
     reads_synchronise: true,
     merges_upper_bits: false,
-    bypass_delay: 0,
-    sum_delay: 0,
+    bypass: Bypass::None,
     move_elimination: true,
     own_move_elimination: false,
     moves_stack_pointer: false,
@@ -241,7 +240,7 @@ pub const ZEN3: Core = Core {
         jumps: &["ALU0", "ALU3"],
         entries: 24,
     },
-    bypass_delay: 1,
+    bypass: Bypass::Domains(1),
     breaks_borrow: true,
     stack_engine: Some((4, "Add_r64_rm64")),
     // measured on Zen 4 (docs/silicon.md): operands with an index beside moves.
@@ -355,7 +354,7 @@ pub const ZEN4: Core = Core {
     // measured, all of this and what else is said to be: `xtask/data/silicon/zen4-micro.tsv`, and blocks of one or two
     // instructions (docs/silicon.md).
     fuses_nops: true,
-    bypass_delay: 0,
+    bypass: Bypass::None,
     reads_synchronise: false,
     front_end: FrontEnd {
         // guide: op cache of 6.75 K ops in 64 sets. Chips and Cheese: it delivers 9. Queue: estimate, for two threads'

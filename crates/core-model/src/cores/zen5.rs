@@ -11,8 +11,8 @@
 
 use super::zen::{ZEN3, ZEN4};
 use crate::core::{
-    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, LinearTags, Memory, MemoryRenaming,
-    PortBinding, Prediction, RenamedAccesses,
+    BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, LinearTags, Memory,
+    MemoryRenaming, PortBinding, Prediction, RenamedAccesses,
 };
 
 /// Turin.
@@ -32,8 +32,7 @@ pub const ZEN5: Core = Core {
     // measured: a comparison behind LEA of its register takes half a cycle with it, not a third.
     selects_early: true,
     // measured: sums take two cycles to each other, three to products, shuffles and integers.
-    bypass_delay: 0,
-    sum_delay: 1,
+    bypass: Bypass::Sums(1),
     // measured: PUSH and a move from the stack pointer take half a cycle.
     reads_synchronise: false,
     // measured: MOV and each of these operations take a place of eight and a unit of six.

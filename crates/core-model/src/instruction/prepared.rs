@@ -214,6 +214,11 @@ impl Prepared {
             prepared.fuse(instruction, core.memory_operands);
         }
         prepared.rename(instruction, core);
+        if let Some(cost) = table.high_byte_cost()
+            && instruction.encoding.high_byte
+        {
+            prepared.take_cost_of_high_byte(cost);
+        }
         if let Some(divider) = instruction.divider {
             prepared.rest.divider = divider_cycles(divider, core);
             prepared.traits.set_divider(divider);
@@ -489,6 +494,21 @@ impl Prepared {
             self.slots = 0;
             operation.rest.sources = operation.rest.sources & !RegisterSet::from(target) | self.rest.sources;
             operation.place_registers();
+        }
+    }
+
+    /// An operation on the second byte of a register, but for its load; a store only stores.
+    fn take_cost_of_high_byte(&mut self, cost: &Cost) {
+        let (Some(uops), loads) = (cost.uops.first(), usize::from(self.load_groups())) else { return };
+        if self.traits.intersects(Traits::STORE) || loads >= usize::from(self.group_count) {
+            return;
+        }
+        self.compute = cost.latency;
+        for group in self.rest.groups.iter_mut().take(self.group_count.into()).skip(loads) {
+            group.units = uops.units;
+        }
+        for (near, group) in self.near_groups.iter_mut().zip(&self.rest.groups) {
+            *near = *group;
         }
     }
 

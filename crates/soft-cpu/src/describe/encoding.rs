@@ -42,8 +42,17 @@ pub(super) fn encoding(
         whole_access: memory && is_whole_access(instruction) || is_push_or_pop(instruction),
         operand_access: memory && is_operand_access(instruction) || is_push_or_pop(instruction),
         expression: if memory { expression(instruction) } else { 0 },
+        high_byte: has_high_byte(instruction),
         upper_bits: upper_bits(instruction, results & VECTORS),
     }
+}
+
+fn has_high_byte(instruction: &Instruction) -> bool {
+    use Register as R;
+    (0..instruction.op_count()).any(|operand| {
+        instruction.op_kind(operand) == OpKind::Register
+            && matches!(instruction.op_register(operand), R::AH | R::BH | R::CH | R::DH)
+    })
 }
 
 fn has_two_operands(instruction: &Instruction, info: &InstructionInfo) -> bool {
@@ -83,14 +92,19 @@ fn joined_move(instruction: &Instruction) -> u8 {
     }
 }
 
-/// Measured on Redwood Cove: which accesses a store and a load without a lost cycle are.
+/// Measured on Redwood Cove and Raptor Cove: which accesses a store and a load without a lost cycle are.
 fn is_plain_access(instruction: &Instruction) -> bool {
     let combines = instruction.op0_kind() == OpKind::Memory
+        && instruction.op_count() > 1
         && instruction.op1_kind() == OpKind::Register
         && instruction.mnemonic() != Mnemonic::Mov;
-    instruction.memory_index() == Register::None
+    // Not those that read flags: CMOVcc, ADC, SBB.
+    instruction.rflags_read() == 0
+        && instruction.memory_index() == Register::None
+        && !instruction.is_ip_rel_memory_operand()
         && matches!(instruction.memory_size().size(), 1 | 4 | 8)
         && !matches!(instruction.mnemonic(), Mnemonic::Movsx | Mnemonic::Movsxd)
+        && matches!(instruction.code().encoding(), EncodingKind::Legacy)
         && !combines
 }
 
