@@ -1,6 +1,6 @@
 //! What an engine uses: one core, from retired instructions to totals.
 
-use crate::back_end::{Sharing, Units};
+use crate::back_end::{Kind, Sharing, Units};
 use crate::core::{Bypass, Core, LinearTags, PortBinding, Uncore};
 use crate::instruction::{Definition, Predicted, Prepared, UnitsInTurn};
 use crate::machine::Machine;
@@ -10,7 +10,7 @@ use crate::sampling::{Sampling, SamplingReport};
 use crate::table::{Form, TableError, UopTable, is_port};
 use crate::totals::CoreTotals;
 use crate::upper_bits::{self, UpperBitsTracker};
-use retire::{Block, BlockId, CoreEvent, Instruction, InstructionSet, Observer};
+use retire::{Block, BlockId, CoreEvent, Instruction, InstructionSet, Observer, RegisterSet};
 
 /// A model of one core.
 ///
@@ -20,6 +20,8 @@ pub struct Model {
     core: &'static Core,
     /// See [`PortBinding::InTurn`].
     in_turn: UnitsInTurn,
+    /// See [`Bypass::Kept`]: units of integers, and the registers that are flags.
+    kept: Option<(u32, RegisterSet)>,
     table: UopTable,
     /// Names of blocks that were released, and how many have been given out.
     free: Vec<u32>,
@@ -66,17 +68,18 @@ impl Model {
             LinearTags::StoreAgain { units } => table.known_units(units),
             _ => 0,
         };
-        let integers = match core.bypass {
-            Bypass::Kept { integers } => table.known_units(&[integers]),
-            _ => 0,
+        let kept = match core.bypass {
+            Bypass::Kept { integers } => Some((table.known_units(&[integers]), set.flags)),
+            _ => None,
         };
-        let units = Units { names, loads, choices, bind, turns, stack, memory, stores, integers, way };
+        let units = Units { names, loads, choices, bind, turns, stack, memory, stores, way };
         let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
         let upper_bits = core.merges_upper_bits.then(UpperBitsTracker::default);
         Ok(Self {
             core,
             in_turn,
+            kept,
             table,
             free: Vec::new(),
             indices: 0,
@@ -99,7 +102,13 @@ impl Model {
             self.machine.get().forget();
         }
         let id = BlockId { index, generation: self.generation };
-        let prepare = |instruction| Prepared::new(instruction, self.core, &self.table);
+        let prepare = |instruction| {
+            let mut prepared = Prepared::new(instruction, self.core, &self.table);
+            if let Some((integer_units, flags)) = self.kept {
+                prepared.operation = Kind::classify(instruction, &prepared, integer_units, flags);
+            }
+            prepared
+        };
         let prepared = instructions.iter().map(prepare).collect();
         self.machine.define(id, Definition::new(prepared, self.core, self.in_turn));
         id

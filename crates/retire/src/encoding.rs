@@ -33,10 +33,27 @@ pub struct Encoding {
     /// The same for accesses whose address is made of the same registers, factor and displacement; one in 256
     /// others has it too.
     pub expression: u8,
+    /// What kind of operation it is on general-purpose registers, where cores make something of it.
+    pub operation: Operation,
     /// A general-purpose register is an operand by its bits 8 to 15 alone: x86's AH, BH, CH and DH.
     pub high_byte: bool,
     /// What it does to the upper bits of vector registers.
     pub upper_bits: UpperBits,
+}
+
+/// Kinds of operations on general-purpose registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Operation {
+    /// None of the others.
+    #[default]
+    Other,
+    /// Logic, which makes flags: x86's AND, OR, XOR, TEST, ANDN, BLSR.
+    Logic,
+    /// It has one of two values by a condition that no more than one flag, or the sign and overflow flags, decide:
+    /// x86's CMOVcc and SETcc without A and BE.
+    Select,
+    /// A shift or rotation that is no more than that.
+    Shift,
 }
 
 /// What an instruction does to those bits of vector registers that older instructions of the same registers do not

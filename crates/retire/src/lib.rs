@@ -17,7 +17,7 @@ mod observer;
 
 pub use block::{Block, BlockId};
 pub use branch::{Branch, BranchKind};
-pub use encoding::{Addressing, Encoding, UpperBits};
+pub use encoding::{Addressing, Encoding, Operation, UpperBits};
 pub use event::{Assist, CoreEvent};
 pub use instruction::{
     Arithmetic, Class, Divider, Domain, FormId, Fusion, Instruction, InstructionSet, JumpFlags, Prefetch,

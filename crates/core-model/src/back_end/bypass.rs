@@ -1,4 +1,7 @@
-//! How much longer results take to operations on vector registers of another domain.
+//! How much longer results take to some operations than to others.
+//!
+//! Golden Cove keeps with each register where its value was made. Measured on Raptor Cove (docs/silicon.md), in chains
+//! whose other operands were made once, long before: an operation takes as much longer for all of its operands.
 
 use crate::core::{Bypass, Core};
 use crate::instruction::Prepared;
@@ -6,87 +9,26 @@ use crate::state::Words;
 use crate::state::packed::{Packer, Unpacker};
 use retire::{Domain, RegisterFile, RegisterSet};
 
-/// Cycles of an operation below which it is logic, with which the unit of products has nothing to do.
-const PRODUCT: u16 = 3;
+pub(crate) use kind::Kind;
 
-/// Vector registers by the domain that their value was made in. On cores that keep it, a sum's are in both sets.
+mod kind;
+
+/// Where the values of registers were made.
 #[derive(Debug, Clone)]
 pub(super) struct Domains {
     bypass: Bypass,
-    /// Units of operations on integers, on cores that keep domains: those that cannot go there move elements.
-    integer_units: u32,
+    /// Vector registers by the domain of their value. On cores that keep it, a sum's are in both sets.
     integers: RegisterSet,
     floats: RegisterSet,
+    /// General-purpose registers that renaming has added a constant to, which is to be added yet.
+    pending: u16,
+    /// The newest flags were made by logic.
+    logic: bool,
 }
 
 impl Domains {
-    pub(super) fn new(core: &Core, integer_units: u32) -> Self {
-        Self { bypass: core.bypass, integer_units, integers: 0, floats: 0 }
-    }
-
-    fn is_idle(&self, prepared: &Prepared) -> bool {
-        self.bypass == Bypass::None || prepared.register_file != RegisterFile::Vector
-    }
-
-    /// The domain of an operation, on cores that keep it.
-    fn kept(&self, prepared: &Prepared) -> Domain {
-        let (_, _, operation) = prepared.split_groups();
-        match prepared.rest.domain {
-            Domain::Float if prepared.compute < PRODUCT => Domain::None,
-            Domain::Integer if !operation.iter().any(|uops| uops.units & self.integer_units != 0) => {
-                Domain::None
-            }
-            domain => domain,
-        }
-    }
-
-    /// The sources of an operation that take longer to it, and by how much; and whether it waits as long for the
-    /// others.
-    #[inline(always)]
-    pub(super) fn late(&self, prepared: &Prepared) -> (RegisterSet, u64, bool) {
-        if self.is_idle(prepared) {
-            return (0, 0, false);
-        }
-        let Self { integers, floats, .. } = *self;
-        let (late, delay, all) = match (self.bypass, prepared.rest.domain) {
-            (Bypass::Kept { .. }, _) => match self.kept(prepared) {
-                Domain::Sum => return (0, 0, false),
-                Domain::Float => (integers, 1, true),
-                Domain::Integer => (floats, 1, true),
-                Domain::None => (integers & floats, 1, true),
-            },
-            (Bypass::None, _) | (_, Domain::None) | (Bypass::Sums(_), Domain::Sum) => return (0, 0, false),
-            (Bypass::Sums(cycles), _) => (floats, cycles, false),
-            (Bypass::Domains(cycles), Domain::Float | Domain::Sum) => (integers, cycles, false),
-            (Bypass::Domains(cycles), Domain::Integer) => (floats, cycles, false),
-        };
-        (late & prepared.rest.sources, delay.into(), all)
-    }
-
-    /// Notes in which domain the results were made; a move of a whole register leaves them in that of its source.
-    #[inline(always)]
-    pub(super) fn note(&mut self, prepared: &Prepared) {
-        if self.is_idle(prepared) {
-            return;
-        }
-        let (sources, results) = (prepared.rest.sources, prepared.rest.results);
-        let (integer, float, moved) = match self.bypass {
-            Bypass::Kept { .. } => {
-                let domain = self.kept(prepared);
-                let sum = domain == Domain::Sum;
-                let moved = !prepared.has_groups();
-                (sum || domain == Domain::Integer, sum || domain == Domain::Float, moved)
-            }
-            bypass => {
-                let (domain, apart) = (prepared.rest.domain, matches!(bypass, Bypass::Sums(_)));
-                let float = domain == Domain::Sum || domain == Domain::Float && !apart;
-                (domain == Domain::Integer, float, domain == Domain::None)
-            }
-        };
-        for (set, here) in [(&mut self.integers, integer), (&mut self.floats, float)] {
-            let here = here || moved && *set & sources != 0;
-            *set = *set & !results | if here { results } else { 0 };
-        }
+    pub(super) fn new(core: &Core) -> Self {
+        Self { bypass: core.bypass, integers: 0, floats: 0, pending: 0, logic: false }
     }
 
     /// True if it matters of registers that are ready, too.
@@ -94,25 +36,97 @@ impl Domains {
         matches!(self.bypass, Bypass::Kept { .. })
     }
 
+    /// The sources of an operation that take longer to it, and by how much; and whether it waits as long for the
+    /// others.
+    #[inline(always)]
+    pub(super) fn late(&self, prepared: &Prepared) -> (RegisterSet, u64, bool) {
+        match self.bypass {
+            Bypass::None => (0, 0, false),
+            Bypass::Kept { .. } if prepared.operation == 0 => (0, 0, false),
+            Bypass::Kept { .. } => self.late_of(Kind::of(prepared), prepared),
+            _ if prepared.register_file != RegisterFile::Vector => (0, 0, false),
+            bypass => {
+                let late = match (bypass, prepared.rest.domain) {
+                    (_, Domain::None) | (Bypass::Sums(_), Domain::Sum) => 0,
+                    (Bypass::Domains(_), Domain::Float | Domain::Sum) => self.integers,
+                    _ => self.floats,
+                };
+                (late & prepared.rest.sources, bypass.cycles(), false)
+            }
+        }
+    }
+
+    fn late_of(&self, kind: Kind, prepared: &Prepared) -> (RegisterSet, u64, bool) {
+        let Self { integers, floats, pending, logic, .. } = *self;
+        let (late, delay) = match kind {
+            Kind::Float => (integers, 1),
+            Kind::Integer => (floats, 1),
+            Kind::Element => (integers & floats, 1),
+            Kind::Shift => (pending.into(), 2),
+            Kind::Select => (if logic { RegisterSet::MAX } else { 0 }, 1),
+            Kind::Sum | Kind::Logic | Kind::Constant | Kind::Move | Kind::Other => (0, 0),
+        };
+        (late & prepared.rest.sources, delay, true)
+    }
+
+    /// It shifts what a constant is to be added to yet, which another uop does.
+    #[inline(always)]
+    pub(super) fn adds_constant(&self, prepared: &Prepared) -> bool {
+        self.pending != 0
+            && Kind::of(prepared) == Kind::Shift
+            && RegisterSet::from(self.pending) & prepared.rest.sources != 0
+    }
+
+    /// Notes in which domain the results were made; a move of a whole register leaves them in that of its source.
+    #[inline(always)]
+    pub(super) fn note(&mut self, prepared: &Prepared) {
+        match self.bypass {
+            Bypass::None => {}
+            Bypass::Kept { .. } => {
+                if prepared.operation != 0 || self.pending != 0 {
+                    self.note_kind(prepared);
+                }
+            }
+            bypass if prepared.register_file == RegisterFile::Vector => {
+                let (domain, apart) = (prepared.rest.domain, matches!(bypass, Bypass::Sums(_)));
+                let float = domain == Domain::Sum || domain == Domain::Float && !apart;
+                self.note_vectors(prepared, [domain == Domain::Integer, float], domain == Domain::None);
+            }
+            _ => {}
+        }
+    }
+
+    fn note_kind(&mut self, prepared: &Prepared) {
+        let kind = Kind::of(prepared);
+        if prepared.register_file == RegisterFile::Vector {
+            let sum = kind == Kind::Sum;
+            let domains = [sum || kind == Kind::Integer, sum || kind == Kind::Float];
+            self.note_vectors(prepared, domains, kind == Kind::Move);
+            return;
+        }
+        if Kind::makes_flags(prepared) {
+            self.logic = kind == Kind::Logic;
+        }
+        let inherits = kind == Kind::Move && prepared.rest.sources & RegisterSet::from(self.pending) != 0;
+        let has = kind == Kind::Constant || inherits;
+        self.pending = self.pending & !prepared.first_results | if has { prepared.first_results } else { 0 };
+    }
+
+    fn note_vectors(&mut self, prepared: &Prepared, domains: [bool; 2], moves: bool) {
+        let (sources, results) = (prepared.rest.sources, prepared.rest.results);
+        for (set, here) in [&mut self.integers, &mut self.floats].into_iter().zip(domains) {
+            let here = here || moves && *set & sources != 0;
+            *set = *set & !results | if here { results } else { 0 };
+        }
+    }
+
     /// Saves the domain of a register that is not ready.
+    #[inline(always)]
     pub(super) fn save_of(&self, register: usize, packer: &mut Packer<'_>) {
         if self.bypass != Bypass::None && !self.keeps() {
             let [integer, float] = [self.integers, self.floats].map(|set| (set >> register & 1) as u64);
             packer.put(integer | float << 1, 2);
         }
-    }
-
-    /// Saves what matters of all registers, for each word of them.
-    pub(super) fn save(&self, shape: &mut Vec<u64>, words: usize) {
-        if self.keeps() {
-            for word in 0..words.min(2) {
-                shape.extend([self.integers, self.floats].map(|set| (set >> (64 * word)) as u64));
-            }
-        }
-    }
-
-    pub(super) fn clear(&mut self) {
-        (self.integers, self.floats) = (0, 0);
     }
 
     pub(super) fn restore_of(&mut self, register: usize, unpacker: &mut Unpacker<'_, '_>) {
@@ -123,14 +137,23 @@ impl Domains {
         }
     }
 
-    /// Of what [`save`](Self::save) has saved.
-    pub(super) fn restore(&mut self, shape: &mut Words<'_>, words: usize) {
+    /// Saves what matters of all registers.
+    pub(super) fn save(&self, shape: &mut Vec<u64>) {
         if self.keeps() {
-            for word in 0..words.min(2) {
-                for set in [&mut self.integers, &mut self.floats] {
-                    *set |= RegisterSet::from(shape.next()) << (64 * word);
-                }
-            }
+            let Self { integers, floats, pending, logic, .. } = *self;
+            let halves = |set: RegisterSet| [set as u64, (set >> 64) as u64];
+            shape.extend([integers, floats].into_iter().flat_map(halves));
+            shape.push(u64::from(pending) | u64::from(logic) << 16);
+        }
+    }
+
+    pub(super) fn restore(&mut self, shape: &mut Words<'_>) {
+        (self.integers, self.floats) = (0, 0);
+        if self.keeps() {
+            let mut set = || RegisterSet::from(shape.next()) | RegisterSet::from(shape.next()) << 64;
+            (self.integers, self.floats) = (set(), set());
+            let word = shape.next();
+            (self.pending, self.logic) = (word as u16, word >> 16 & 1 == 1);
         }
     }
 }

@@ -27,6 +27,7 @@ use allocation::Allocation;
 pub(crate) use allocation::Leaf;
 use binding::BOUND;
 use bypass::Domains;
+pub(crate) use bypass::Kind;
 use far::Far;
 use lane::Lane;
 use ports::Ports;
@@ -111,8 +112,6 @@ pub(crate) struct Units<'a> {
     pub(crate) memory: u32,
     /// Those that a store takes again if its line is not known by its linear address.
     pub(crate) stores: u32,
-    /// Those of operations on integers, where these leave their domain with the registers that they write.
-    pub(crate) integers: u32,
     /// The longest way from distant sources, in cycles.
     pub(crate) way: u16,
 }
@@ -234,7 +233,7 @@ impl BackEnd {
             binds,
             wakes_late: core.wakes_late,
             lingers: u64::from(units.way).saturating_sub(1),
-            domains: Domains::new(core, units.integers),
+            domains: Domains::new(core),
             stack: (core.stack_engine.map_or(READY, |engine| engine.0), units.stack),
             store_units: units.stores,
         }
@@ -524,6 +523,14 @@ impl BackEnd {
             (0, ..) => 0,
             (_, delay, true) => self.sources_ready(prepared) + delay,
             (late, delay, false) => self.ready(late) + delay,
+        }
+    }
+
+    /// The uop that adds a constant before a shift, if there is one to add.
+    #[inline(always)]
+    pub(crate) fn add_constant(&mut self, prepared: &Prepared, ready: u64) {
+        if self.domains.adds_constant(prepared) {
+            self.issue(prepared.groups(), ready);
         }
     }
 

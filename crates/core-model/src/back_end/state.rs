@@ -141,7 +141,7 @@ impl Shaped for BackEnd {
             word.iter().enumerate().fold(0, |set, (n, &cycle)| set | u64::from(cycle + lingers > now) << n)
         };
         shape.extend(words.clone().map(pending));
-        self.domains.save(shape, words.len());
+        self.domains.save(shape);
         let mut packer = Packer::new(shape);
         let mut too_far = false;
         for (number, word) in words.enumerate() {
@@ -192,8 +192,7 @@ impl Shaped for BackEnd {
         self.retirement.restore(now, shape);
         let mut pending = [0; RESOURCES / 64];
         pending.iter_mut().take(self.registers.div_ceil(64)).for_each(|word| *word = shape.next());
-        self.domains.clear();
-        self.domains.restore(shape, self.registers.div_ceil(64));
+        self.domains.restore(shape);
         let mut unpacker = Unpacker::new(shape);
         let lingers = self.lingers;
         self.ready[..self.registers].fill(now.saturating_sub(lingers));

@@ -52,8 +52,8 @@ pub(crate) struct Prepared {
     /// How many of the groups are loads, which come first, and above bit 4 how many of those behind them make addresses
     /// of stores.
     memory_groups: u8,
-    /// See [`in_turn`](Self::in_turn).
-    operation: u8,
+    /// See [`in_turn`](Self::in_turn), or, on cores that keep domains, what that is about.
+    pub(crate) operation: u8,
     /// Slots that it takes at allocation beyond those in the queue in front of it.
     pub(crate) unlaminated: u8,
     pub(crate) register_file: RegisterFile,
@@ -382,7 +382,9 @@ impl Prepared {
         if core.stack_engine.is_some() {
             let (register, _) = core.stack_engine.unwrap_or_default();
             let writes = instruction.results >> register & 1 == 1;
-            self.traits.set(Traits::STACK_POINTER, stack_pointer && (writes || core.reads_synchronise));
+            // Where renaming adds, it adds what the stack engine has to add, too.
+            let synchronises = (writes || core.reads_synchronise) && !core.adds_at_renaming;
+            self.traits.set(Traits::STACK_POINTER, stack_pointer && synchronises);
             self.stack_change = stack_change;
         }
     }

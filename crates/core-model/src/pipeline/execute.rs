@@ -27,6 +27,7 @@ impl Pipeline {
             let executes = prepared.has_groups();
             let ready = ready.max(self.select_early(prepared, prepared.groups(), earliest));
             let value = if executes { self.back_end.woken(ready, earliest) } else { ready.max(earliest) };
+            self.back_end.add_constant(prepared, earliest);
             let issued = self.back_end.issue(prepared.groups(), value);
             let completed = issued + u64::from(prepared.compute);
             let prompt =

@@ -4,7 +4,7 @@ use super::XMM;
 use iced_x86::{
     ConditionCode, EncodingKind, Instruction, InstructionInfo, Mnemonic, OpAccess, OpKind, Register,
 };
-use retire::{Addressing, Encoding, RegisterSet, UpperBits};
+use retire::{Addressing, Encoding, Operation, RegisterSet, UpperBits};
 
 /// Displacements that the short way from a load to the address of the next one takes.
 const NEAR: std::ops::Range<i64> = 0..2048;
@@ -42,8 +42,26 @@ pub(super) fn encoding(
         whole_access: memory && is_whole_access(instruction) || is_push_or_pop(instruction),
         operand_access: memory && is_operand_access(instruction) || is_push_or_pop(instruction),
         expression: if memory { expression(instruction) } else { 0 },
+        operation: operation(instruction),
         high_byte: has_high_byte(instruction),
         upper_bits: upper_bits(instruction, results & VECTORS),
+    }
+}
+
+fn operation(instruction: &Instruction) -> Operation {
+    use ConditionCode as C;
+    use Mnemonic as M;
+    if !instruction.op0_register().is_gpr() && instruction.op_kind(0) == OpKind::Register {
+        return Operation::Other;
+    }
+    let decides = !matches!(instruction.condition_code(), C::None | C::a | C::be);
+    match instruction.mnemonic() {
+        M::And | M::Or | M::Xor | M::Test | M::Andn | M::Blsr => Operation::Logic,
+        M::Shl | M::Sal | M::Shr | M::Sar | M::Rol | M::Ror | M::Rorx | M::Shlx | M::Shrx | M::Sarx => {
+            Operation::Shift
+        }
+        _ if decides && !instruction.is_jcc_short_or_near() => Operation::Select,
+        _ => Operation::Other,
     }
 }
 
