@@ -179,7 +179,12 @@ pub enum PortBinding {
     /// When it executes.
     AtExecution,
     /// When it is allocated, by what waits for each.
-    ByPressure,
+    ByPressure {
+        /// Slots of a cycle take turns with so many of the units that have the fewest, up to 6.
+        ranks: u8,
+        /// Unless a unit has so many more than the one with the fewest, which is chosen then.
+        much: u8,
+    },
     /// When it is allocated, in turn; what is allocated together waits for room together.
     InTurn {
         /// The units that are chosen so, four; uops that can go to another unit choose when they execute.
@@ -396,6 +401,10 @@ pub struct Memory {
     /// Additional cycles of a forwarding from every second store to a place, to a general-purpose register, if the load
     /// was ready before the data.
     pub store_forward_again: u32,
+    /// Cycles from a load that a store was forwarded to, to the next one of the same bytes, at least, if the value of the
+    /// store between the two came within two cycles behind the first; but for general-purpose registers that are
+    /// stored as they are loaded. 0 if there is no such bound.
+    pub forward_interval: u32,
     /// Log2 of the aligned bytes to which two neighbouring stores reach the cache together; 0 if none do, 64 if any two
     /// do.
     pub joins_stores: u32,

@@ -54,7 +54,6 @@ impl Model {
         let (loads, choices) = (table.load_units(), table.choice_units() | stack);
         let memory = core.memory_scheduler.map_or(0, |(_, names)| table.known_units(names));
         let (names, way) = (table.units(), table.longest_way());
-        let bind = core.binding == PortBinding::ByPressure;
         let (turns, in_turn) = match core.binding {
             PortBinding::InTurn { units, addresses, jumps, entries } => {
                 let [arithmetic, addresses, jumps] =
@@ -72,7 +71,7 @@ impl Model {
             Bypass::Kept { integers } => Some((table.known_units(&[integers]), set.flags)),
             _ => None,
         };
-        let units = Units { names, loads, choices, bind, turns, stack, memory, stores, way };
+        let units = Units { names, loads, choices, turns, stack, memory, stores, way };
         let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
         let upper_bits = core.merges_upper_bits.then(UpperBitsTracker::default);

@@ -11,24 +11,13 @@ use std::path::Path;
 const LOOP: usize = 56;
 const MOST_COPIES: usize = 64;
 const FEWEST_COPIES: usize = 2;
-/// How often a block is executed, in two images each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Amounts {
-    /// Iterations of a loop.
-    iterations: [u32; 2],
-    /// Instructions of an unrolled block at least.
-    unrolled: [usize; 2],
-}
-
-impl Amounts {
-    /// On silicon more iterations than histories of directions reach, which is 194 on Golden Cove: the end of 70 is
-    /// learnt there, and that of 210 is not, which would be part of the difference. And so many instructions that the
-    /// code around them, which takes some 10 cycles more or less with other alignments, is no more than a twentieth.
-    pub(crate) const MEASURED: Self = Self { iterations: [210, 420], unrolled: [450, 1350] };
-    /// The model executes both a few times, in which neither end is learnt.
-    pub(crate) const MODEL: Self = Self { iterations: [70, 210], unrolled: [150, 450] };
-}
-
+/// Iterations of a loop, of two images. On silicon more than histories of directions reach, which is 194 on Golden
+/// Cove: the end of 70 is learnt there, and that of 210 is not, which would be part of the difference. The model
+/// executes both a few times, in which neither end is learnt.
+pub(crate) const MEASURED_ITERATIONS: [u32; 2] = [200, 270];
+pub(crate) const MODEL_ITERATIONS: [u32; 2] = [70, 210];
+/// Instructions of an unrolled block at least, of two images.
+const UNROLLED: [usize; 2] = [150, 450];
 /// Bytes of either.
 const MOST_BYTES: usize = 0x1_8000;
 
@@ -159,7 +148,7 @@ pub(crate) fn spare_register(instructions: &[Instruction]) -> Option<u8> {
 /// `None` if there is no room, or no register to count with.
 pub(crate) fn shapes(
     way: Way,
-    Amounts { iterations, unrolled }: Amounts,
+    iterations: [u32; 2],
     instructions: &[Instruction],
     bytes: usize,
 ) -> Option<([Shape; 2], f64)> {
@@ -173,7 +162,7 @@ pub(crate) fn shapes(
             (bytes * copies as usize <= MOST_BYTES).then_some((shapes, more))
         }
         Way::Unrolled => {
-            let [first, second] = unrolled.map(|wanted| wanted.div_ceil(count).max(2) as u32);
+            let [first, second] = UNROLLED.map(|wanted| wanted.div_ceil(count).max(2) as u32);
             let second = second.max(first + 2);
             let shapes = [first, second].map(|copies| Shape::Unrolled { copies });
             (bytes * second as usize <= MOST_BYTES).then_some((shapes, f64::from(second - first)))

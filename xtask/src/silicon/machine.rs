@@ -3,7 +3,7 @@
 use super::image::{
     self, ALIAS, CODE, COUNT, DATA, Entry, FS, FXSAVE, GS, IMAGE, IMAGES, Image, PAGE, TEMPLATE,
 };
-use crate::silicon::block::{Amounts, Way, decode, shapes, stores};
+use crate::silicon::block::{MEASURED_ITERATIONS, MODEL_ITERATIONS, Way, decode, shapes, stores};
 use core_model::{Core, Model};
 use retire::{Block, BlockId, CoreEvent, Instruction, Observer};
 use soft_cpu::{Access, Budget, Bus, Cpu, CpuidLeaf, Exit, GeneralProtection, Segment, State, describe};
@@ -201,7 +201,7 @@ impl Bus for Board {
 /// Cycles of the model for one execution of a block.
 pub(crate) fn measure(core: &'static Core, code: &[u8], way: Way) -> Result<Outcome, Refusal> {
     let instructions = decode(code).ok_or(Refusal::Shape)?;
-    let (shapes, more) = shapes(way, Amounts::MODEL, &instructions, code.len()).ok_or(Refusal::Shape)?;
+    let (shapes, more) = shapes(way, MODEL_ITERATIONS, &instructions, code.len()).ok_or(Refusal::Shape)?;
     let dirty = if stores(&instructions) { u64::MAX } else { 0 };
     let model = Model::new(core, &describe::X86).map_err(|_| Refusal::Shape)?;
     let mut machine = Machine::new(model);
@@ -245,7 +245,7 @@ pub(crate) fn pages(
 ) -> Result<Vec<u64>, Refusal> {
     let instructions = decode(code).ok_or(Refusal::Shape)?;
     let ([first, second], _) =
-        shapes(way, Amounts::MEASURED, &instructions, code.len()).ok_or(Refusal::Shape)?;
+        shapes(way, MEASURED_ITERATIONS, &instructions, code.len()).ok_or(Refusal::Shape)?;
     let dirty = if stores(&instructions) { u64::MAX } else { 0 };
     let model = Model::new(core, &describe::X86).map_err(|_| Refusal::Shape)?;
     let mut machine = Machine { vectors, ..Machine::new(model) };

@@ -1,7 +1,7 @@
 //! Recordings: blocks of our own, or of a file, measured on this host.
 
 use super::able;
-use super::block::{Amounts, HEADER, Way, decode, is_possible, shapes, stores};
+use super::block::{HEADER, MEASURED_ITERATIONS, Way, decode, is_possible, shapes, stores};
 use super::image::{self, CODE, Entry, IMAGE, PAGE};
 use super::machine::{self, Vectors};
 use super::native::{self, Host, Sampled};
@@ -150,7 +150,7 @@ pub(super) fn figure(
         return Ok(None);
     }
     let dirty = if stores(&instructions) { u64::MAX } else { 0 };
-    let Some((shapes, more)) = shapes(way, Amounts::MEASURED, &instructions, code.len()) else {
+    let Some((shapes, more)) = shapes(way, MEASURED_ITERATIONS, &instructions, code.len()) else {
         return Ok(None);
     };
     let [first, second] = shapes;
@@ -165,8 +165,10 @@ pub(super) fn figure(
         pages.sort_unstable();
         pages.dedup();
     }
-    for &page in &pages {
-        host.map_page(page)?;
+    if let Some(mapped) = pages.iter().position(|&page| host.map_page(page).is_err()) {
+        // An address that no program has, or one that is taken.
+        pages.iter().take(mapped).copied().for_each(Host::unmap_page);
+        return Ok(None);
     }
     // The interpreter has instructions that not every CPU has.
     let runs = !wide || {

@@ -5,6 +5,9 @@
 //! other slot of a cycle to the second of these, unless that one has three more. What counts are the uops of earlier
 //! cycles, and they count until the cycle after they were dispatched, which is five cycles after allocation at the
 //! earliest.
+//!
+//! Measured on Raptor Cove (docs/silicon.md): Golden Cove's slots go to the unit with the fewest, the second fewest and
+//! so on in turn, unless that one has six more than the first.
 
 use crate::state::cycle_bits::for_each_bit;
 
@@ -14,8 +17,19 @@ pub(super) const BOUND: usize = 16;
 /// dispatch, of which there is one here, and one more.
 pub(super) const COUNTED: u64 = 5;
 const RING: usize = 8;
-/// The port that is chosen has so many fewer that slots do not matter.
-const MUCH: u16 = 3;
+/// Units that a uop has a choice of, at most.
+const CHOICES: usize = 8;
+/// Slots of a cycle on the cores that bind, at most.
+pub(super) const SLOTS: usize = 6;
+
+/// Which of the units with the fewest uops that wait a slot's uop goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rule {
+    /// Slots take turns with so many of them.
+    pub(super) ranks: usize,
+    /// Unless this one has so many more than the first.
+    pub(super) much: u16,
+}
 
 /// How many uops wait for each unit.
 #[derive(Debug, Clone)]
@@ -28,14 +42,16 @@ pub(super) struct Binding {
     pub(super) cycle: u64,
     /// Units that there is a choice of: of others it does not matter how many uops wait.
     choices: u32,
-    /// Units that there was a choice of last, and what was chosen: in a cycle always the same.
-    chosen: (u32, [u8; 2]),
+    /// Units that there was a choice of last, and before that, and what was chosen: in a cycle always the same.
+    chosen: [(u32, [u8; SLOTS]); 2],
+    rule: Rule,
 }
 
 impl Binding {
-    pub(super) fn new(choices: u32) -> Self {
+    pub(super) fn new(choices: u32, rule: Rule) -> Self {
         let zeros = [0; BOUND];
-        Self { waiting: zeros, at_start: zeros, recent: [0; RING], cycle: 0, choices, chosen: (0, [0; 2]) }
+        let chosen = [(0, [0; SLOTS]); 2];
+        Self { waiting: zeros, at_start: zeros, recent: [0; RING], cycle: 0, choices, chosen, rule }
     }
 
     /// A uop takes a unit.
@@ -44,21 +60,53 @@ impl Binding {
         self.waiting[unit % BOUND] += (self.choices >> (unit % BOUND) & 1) as u16;
     }
 
-    /// The units for uops that can go to several: in an even, and in an odd slot.
+    /// The units for uops that can go to several, by the slot of the cycle.
     #[inline(always)]
-    pub(super) fn choose(&mut self, units: u32) -> [usize; 2] {
-        if self.chosen.0 != units {
-            self.chosen = (units, self.choose_anew(units));
+    pub(super) fn choose(&mut self, units: u32) -> [u8; SLOTS] {
+        if self.chosen[0].0 != units {
+            self.chosen.swap(0, 1);
+            if self.chosen[0].0 != units {
+                self.chosen[0] = (units, self.choose_anew(units));
+            }
         }
-        self.chosen.1.map(usize::from)
+        self.chosen[0].1
+    }
+
+    /// What is compared: the fewest that wait, and the highest number of equals.
+    fn key(&self, unit: usize) -> u32 {
+        u32::from(self.at_start[unit % BOUND]) << 8 | 0xFF_u32.wrapping_sub(unit as u32)
     }
 
     #[inline(never)]
-    fn choose_anew(&self, units: u32) -> [u8; 2] {
-        let key = |units: u32| {
-            let unit = units.trailing_zeros();
-            u32::from(self.at_start[unit as usize % BOUND]) << 8 | 0xFF_u32.wrapping_sub(unit)
+    fn choose_anew(&self, units: u32) -> [u8; SLOTS] {
+        let mut sorted = [u32::MAX; CHOICES];
+        let count = if self.rule.ranks == 2 {
+            (sorted[0], sorted[1]) = self.first_two(units);
+            2
+        } else {
+            let mut keys = [u32::MAX; CHOICES];
+            let mut count = 0;
+            for_each_bit(units.into(), |unit| {
+                keys[count % CHOICES] = self.key(unit);
+                count += 1;
+            });
+            for key in keys {
+                let rank = keys.iter().filter(|&&other| other < key).count();
+                sorted[rank % CHOICES] = key;
+            }
+            count
         };
+        let ranks = self.rule.ranks.min(count).max(1);
+        let least = sorted[0];
+        std::array::from_fn(|slot| {
+            let key = sorted[slot % ranks % CHOICES];
+            let much = key >> 8 >= (least >> 8) + u32::from(self.rule.much);
+            !(if much { least } else { key }) as u8
+        })
+    }
+
+    fn first_two(&self, units: u32) -> (u32, u32) {
+        let key = |units: u32| self.key(units.trailing_zeros() as usize);
         let mut rest = units & units.wrapping_sub(1);
         let (first, second) = (key(units), key(rest));
         let (mut least, mut next) = (first.min(second), first.max(second));
@@ -69,9 +117,7 @@ impl Binding {
             least = least.min(key);
             rest &= rest - 1;
         }
-        let much = next >> 8 >= (least >> 8) + u32::from(MUCH);
-        let odd = if much { least } else { next };
-        [least, odd].map(|key| !key as u8)
+        (least, next)
     }
 
     fn leave(waiting: &mut [u16; BOUND], units: u32) {
@@ -109,7 +155,7 @@ impl Binding {
     #[inline]
     pub(super) fn begin(&mut self) {
         self.at_start = self.waiting;
-        self.chosen.0 = 0;
+        self.chosen = [(0, [0; SLOTS]); 2];
     }
 
     /// As four words; `None` if there are too many.
@@ -130,7 +176,7 @@ impl Binding {
 
     /// `waiting`: what is taken from this cycle on.
     pub(super) fn restore(&mut self, cycle: u64, waiting: [u16; BOUND], words: [u64; 4]) {
-        *self = Self { waiting, cycle, ..Self::new(self.choices) };
+        *self = Self { waiting, cycle, ..Self::new(self.choices, self.rule) };
         let [a, b, c, added] = words;
         let past = [a >> 32, a & 0xFFFF_FFFF, b >> 32, b & 0xFFFF_FFFF, c];
         for (past, units) in (1..).zip(past) {

@@ -16,7 +16,7 @@ mod scheduler;
 mod state;
 mod turns;
 
-use crate::core::Core;
+use crate::core::{Core, PortBinding};
 use crate::instruction::prepared::Rest;
 use crate::instruction::{Executed, Prepared, READY, RESOURCES, Traits, UnitsInTurn};
 use crate::memory::Follow;
@@ -25,7 +25,7 @@ use crate::table::{Uops, is_port};
 use crate::totals::{CoreTotals, PORTS};
 use allocation::Allocation;
 pub(crate) use allocation::Leaf;
-use binding::BOUND;
+use binding::{BOUND, Rule};
 use bypass::Domains;
 pub(crate) use bypass::Kind;
 use far::Far;
@@ -102,8 +102,6 @@ pub(crate) struct Units<'a> {
     pub(crate) loads: u32,
     /// Those of uops with a choice among others.
     pub(crate) choices: u32,
-    /// Uops are bound to one of theirs at allocation.
-    pub(crate) bind: bool,
     /// Those that uops are bound to in turn at allocation.
     pub(crate) turns: Sharing,
     /// Those of the uop that brings the stack pointer up to date; 0 if renaming does that.
@@ -180,7 +178,13 @@ pub(crate) struct BackEnd {
 
 impl BackEnd {
     pub(crate) fn new(core: &'static Core, units: &Units<'_>, registers: u32) -> Self {
-        let binds = units.bind && units.names.len() <= BOUND;
+        let rule = match core.binding {
+            PortBinding::ByPressure { ranks, much } if units.names.len() <= BOUND => {
+                Some(Rule { ranks: ranks.into(), much: much.into() })
+            }
+            _ => None,
+        };
+        let binds = rule.is_some();
         let mut place = 0;
         let port_places: Vec<Option<usize>> = units
             .names
@@ -198,7 +202,7 @@ impl BackEnd {
         Self {
             allocation: Allocation::new(core.dispatch_width),
             retirement: Lane::new(core.retire_width),
-            ports: Ports::new(units, binds),
+            ports: Ports::new(units, rule),
             port_places,
             port_units,
             executed_before: 0,
@@ -558,16 +562,16 @@ impl BackEnd {
     #[inline(always)]
     pub(crate) fn issue(&mut self, groups: &[Uops], start: u64) -> u64 {
         let mut issued = start;
-        let mut odd = self.first_slot & 1 == 1;
+        let mut slot = self.first_slot as usize;
         for &uops in groups {
             let begun = match &mut self.turns {
                 Some(turns) if turns.concern(uops.units) => {
                     turns.issue(&mut self.ports, uops, start, self.newest_allocation)
                 }
-                _ => self.ports.issue_bound(uops, start, odd),
+                _ => self.ports.issue_bound(uops, start, slot),
             };
             issued = issued.max(begun);
-            odd ^= self.more_slots;
+            slot += usize::from(self.more_slots);
             if self.binds && uops.cycles > 0 {
                 let memory = usize::from(uops.units & self.memory_units != 0);
                 self.schedulers[memory].enter(uops.cycles, begun + DISPATCH);
@@ -625,7 +629,7 @@ impl BackEnd {
             return;
         }
         let ready = self.ready[usize::from(register) % RESOURCES].max(earliest);
-        let issued = self.ports.issue_bound(Uops { units, cycles: 1 }, ready, self.first_slot & 1 == 0);
+        let issued = self.ports.issue_bound(Uops { units, cycles: 1 }, ready, self.first_slot as usize + 1);
         self.ready[usize::from(register) % RESOURCES] = issued + 1;
     }
 

@@ -1,7 +1,7 @@
 //! Execution ports: which cycles of each are taken.
 
 use super::Units;
-use super::binding::{BOUND, Binding, COUNTED};
+use super::binding::{BOUND, Binding, COUNTED, Rule, SLOTS};
 use super::far::Far;
 use crate::instruction::NEVER;
 use crate::state::cycle_bits::{AHEAD, CycleBits, WORDS, cycles_of, for_each_bit, word_of};
@@ -45,9 +45,9 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    pub(crate) fn new(units: &Units<'_>, binds: bool) -> Self {
+    pub(super) fn new(units: &Units<'_>, rule: Option<Rule>) -> Self {
         Self {
-            binding: binds.then(|| Box::new(Binding::new(units.choices))),
+            binding: rule.map(|rule| Box::new(Binding::new(units.choices, rule))),
             newest: 0,
             load_units: units.loads,
             taken: CycleBits::new(),
@@ -116,9 +116,9 @@ impl Ports {
         binding.begin();
     }
 
-    /// As [`issue`](Self::issue), where ports are chosen at allocation; whether the next uop is in an odd slot.
+    /// As [`issue`](Self::issue), where ports are chosen at allocation, in a slot.
     #[inline(always)]
-    pub(crate) fn issue_bound(&mut self, uops: Uops, start: u64, odd: bool) -> u64 {
+    pub(crate) fn issue_bound(&mut self, uops: Uops, start: u64, slot: usize) -> u64 {
         let choice = uops.units & (uops.units.wrapping_sub(1)) != 0 && uops.units & !self.load_units != 0;
         match &mut self.binding {
             Some(binding) if choice && start < self.horizon => {
@@ -126,10 +126,10 @@ impl Ports {
                     // Microcode, whose uops do not wait in the scheduler together.
                     self.issue(uops, start)
                 } else if uops.cycles == 1 {
-                    let unit = binding.choose(uops.units)[usize::from(odd)];
-                    self.reserve(self.bound(unit, uops.units), start)
+                    let unit = binding.choose(uops.units)[slot % SLOTS];
+                    self.reserve(self.bound(unit.into(), uops.units), start)
                 } else {
-                    self.issue_many_bound(uops, start, odd)
+                    self.issue_many_bound(uops, start, slot)
                 }
             }
             _ => self.issue(uops, start),
@@ -144,12 +144,12 @@ impl Ports {
     }
 
     #[inline(never)]
-    fn issue_many_bound(&mut self, uops: Uops, start: u64, odd: bool) -> u64 {
+    fn issue_many_bound(&mut self, uops: Uops, start: u64, slot: usize) -> u64 {
         let (mut first, mut last) = (NEVER, start);
         let Some(binding) = &mut self.binding else { return start };
-        let units = binding.choose(uops.units).map(|unit| self.bound(unit, uops.units));
+        let units = binding.choose(uops.units).map(|unit| self.bound(unit.into(), uops.units));
         for number in 0..uops.cycles {
-            let issued = self.reserve(units[usize::from(odd) ^ usize::from(number & 1)], start);
+            let issued = self.reserve(units[(slot + usize::from(number)) % SLOTS], start);
             (first, last) = (first.min(issued), last.max(issued));
         }
         first.min(last).max((last + 1).saturating_sub(uops.cycles.into()))
@@ -454,7 +454,7 @@ mod tests {
 
     #[test]
     fn the_kept_counts_choose_as_counting_anew_does() {
-        let mut ports = Ports::new(&Units::default(), false);
+        let mut ports = Ports::new(&Units::default(), None);
         let (mut now, mut seed) = (0, 1_u64);
         for _ in 0..20_000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -153,6 +153,7 @@ pub const FALKOR: Core = Core {
         displaced_index: 0,
         store_forward: Forwarding { load: 5, operand: 5, update: 5, vector: 5 },
         store_forward_again: 0,
+        forward_interval: 0,
         joins_stores: 6,
         joins_runs: false,
         replays_loads: false,

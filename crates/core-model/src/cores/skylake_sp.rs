@@ -44,7 +44,7 @@ pub const SKYLAKE_SP: Core = Core {
     memory_operands: MemoryOperands::FusedUnlessIndexed,
     allocates_whole: false,
     // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
-    binding: PortBinding::ByPressure,
+    binding: PortBinding::ByPressure { ranks: 2, much: 3 },
     // uiCA: up to four at a time; here without a limit.
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),
@@ -186,6 +186,7 @@ pub const SKYLAKE_SP: Core = Core {
         store_forward: Forwarding { load: 4, operand: 4, update: 4, vector: 5 },
         // Chains of a read-modify-write take 5.5 cycles (measured, docs/silicon.md), of which one is the operation.
         store_forward_again: 1,
+        forward_interval: 0,
         // Four unaligned stores, of which one crosses a line, take 5.3 cycles (measured).
         joins_stores: 0,
         joins_runs: false,

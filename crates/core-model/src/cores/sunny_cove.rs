@@ -69,7 +69,7 @@ pub const SUNNY_COVE: Core = Core {
     memory_operands: MemoryOperands::Fused,
     allocates_whole: false,
     // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
-    binding: PortBinding::ByPressure,
+    binding: PortBinding::ByPressure { ranks: 2, much: 3 },
     // Intel erratum ICL065: moves of general-purpose registers are not eliminated. uiCA: the same.
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),
@@ -206,6 +206,7 @@ pub const SUNNY_COVE: Core = Core {
         displaced_index: 0,
         store_forward: Forwarding { load: 5, operand: 5, update: 5, vector: 5 },
         store_forward_again: 0,
+        forward_interval: 0,
         joins_stores: 6,
         joins_runs: false,
         // Measured: loads from the second level take twice the ports of those from the first (docs/silicon.md). Travis

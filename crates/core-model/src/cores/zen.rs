@@ -157,6 +157,7 @@ pub const ZEN2: Core = Core {
         displaced_index: 0,
         store_forward: Forwarding { load: 7, operand: 7, update: 7, vector: 7 },
         store_forward_again: 0,
+        forward_interval: 0,
         joins_stores: 6,
         joins_runs: false,
         replays_loads: false,

@@ -27,6 +27,10 @@ struct Place {
     source: bool,
     /// The number of the store, among all.
     number: u32,
+    /// When the newest load that it was forwarded to had the value, and the same of the store to the same bytes before
+    /// it; 0 if there is none.
+    forwarded: u64,
+    before: u64,
     /// When the address is known, when the data, and when the cache has it.
     addressed: u64,
     data: u64,
@@ -142,6 +146,16 @@ impl Stores {
         again
     }
 
+    /// The newest store to these eight bytes is forwarded to a load that has its value at `ready`. When the load had it
+    /// that the store before was forwarded to, if this one's value came of it within so many cycles, maybe.
+    #[inline]
+    pub(crate) fn was_forwarded(&mut self, linear: u64, ready: u64, within: u64) -> Option<u64> {
+        let place = &mut self.places[(linear >> 3) as usize % PLACES];
+        place.forwarded = ready;
+        (place.before > 0 && (place.before..=place.before + within).contains(&place.data))
+            .then_some(place.before)
+    }
+
     /// True if a store does not have its address yet.
     #[inline]
     pub(crate) fn are_overtaken(&self, at: u64) -> bool {
@@ -167,7 +181,20 @@ impl Stores {
         let mut put = |word: u64, bytes| {
             let place = &mut self.places[word as usize % PLACES];
             let word = word + 1;
-            *place = Place { word, bytes, odd, follow, source: false, number, addressed, data, committed };
+            let before = if place.word == word { place.forwarded } else { 0 };
+            *place = Place {
+                word,
+                bytes,
+                odd,
+                follow,
+                source: false,
+                number,
+                forwarded: 0,
+                before,
+                addressed,
+                data,
+                committed,
+            };
         };
         let mut bytes = 0xFF << (linear & 7);
         for word in first..last {

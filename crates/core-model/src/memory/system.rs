@@ -17,6 +17,8 @@ use retire::{Branch, MemoryAccess, Prefetch};
 
 /// Bytes of the smallest pages: an access across two of them is two.
 const PAGE: u64 = 4096;
+/// Cycles from a load to the value of a store that is made of it: see `Memory::forward_interval`.
+const CLOSE: u64 = 2;
 
 #[derive(Debug)]
 pub(crate) struct MemorySystem {
@@ -419,7 +421,17 @@ impl MemorySystem {
                 // It waits for the data: see `Memory::store_forward_again`.
                 let waits = odd && data > at && destination != Destination::Vector;
                 let again = if waits { memory.store_forward_again } else { 0 };
-                let ready = from.max(at) + forward + u64::from(again);
+                let mut ready = from.max(at) + forward + u64::from(again);
+                if memory.forward_interval > 0 {
+                    let interval = u64::from(memory.forward_interval);
+                    let before = self.stores.was_forwarded(access.linear, ready, CLOSE);
+                    if let Some(before) =
+                        before.filter(|&before| destination != Destination::Register || data > before)
+                    {
+                        ready = ready.max(before + interval);
+                        self.stores.was_forwarded(access.linear, ready, CLOSE);
+                    }
+                }
                 loaded.twice |= self.forwarded_again();
                 loaded.data = from.saturating_sub(issued);
                 loaded.delay = loaded.delay.max(ready.saturating_sub(issued + latency));

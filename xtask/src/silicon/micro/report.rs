@@ -2,7 +2,7 @@
 
 use super::{Line, compare, parse};
 use crate::error::TaskError;
-use core_model::{CASCADE_LAKE, Core, REDWOOD_COVE, ZEN3, ZEN4, ZEN5};
+use core_model::{CASCADE_LAKE, Core, RAPTOR_COVE, REDWOOD_COVE, ZEN3, ZEN4, ZEN5};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -19,8 +19,9 @@ pub(crate) struct Recording {
     text: &'static str,
 }
 
-pub(crate) const RECORDINGS: [Recording; 5] = [
+pub(crate) const RECORDINGS: [Recording; 6] = [
     Recording { core: &CASCADE_LAKE, text: include_str!("../../../data/silicon/cascade-lake-micro.tsv") },
+    Recording { core: &RAPTOR_COVE, text: include_str!("../../../data/silicon/emerald-rapids-micro.tsv") },
     Recording { core: &REDWOOD_COVE, text: include_str!("../../../data/silicon/granite-rapids-micro.tsv") },
     Recording { core: &ZEN3, text: include_str!("../../../data/silicon/zen3-micro.tsv") },
     Recording { core: &ZEN4, text: include_str!("../../../data/silicon/zen4-micro.tsv") },
