@@ -401,8 +401,8 @@ pub struct Memory {
     /// Additional cycles of a forwarding from every second store to a place, to a general-purpose register, if the load
     /// was ready before the data.
     pub store_forward_again: u32,
-    /// Cycles from a load that a store was forwarded to, to the next one of the same bytes, at least, if the value of the
-    /// store between the two came within two cycles behind the first; but for general-purpose registers that are
+    /// Cycles from a load that a store was forwarded to, to the next load of the same bytes, at least, if the value of
+    /// the store between the two came within two cycles behind the first; but for general-purpose registers that are
     /// stored as they are loaded. 0 if there is no such bound.
     pub forward_interval: u32,
     /// Log2 of the aligned bytes to which two neighbouring stores reach the cache together; 0 if none do, 64 if any two

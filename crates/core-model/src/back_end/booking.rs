@@ -122,7 +122,7 @@ mod tests {
     fn a_long_wait_does_not_hide_what_waited_before_it() {
         let mut totals = CoreTotals::default();
         let names = ["ICXPort0".to_owned()];
-        let units = Units { names: &names, bind: true, ..Units::default() };
+        let units = Units { names: &names, ..Units::default() };
         let mut back_end = BackEnd::new(&SUNNY_COVE, &units, 1);
         back_end.last_issue = 1000;
         back_end.finish_cycles(&mut totals, 20_000);

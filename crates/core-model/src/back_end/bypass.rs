@@ -81,12 +81,8 @@ impl Domains {
     #[inline(always)]
     pub(super) fn note(&mut self, prepared: &Prepared) {
         match self.bypass {
-            Bypass::None => {}
-            Bypass::Kept { .. } => {
-                if prepared.operation != 0 || self.pending != 0 {
-                    self.note_kind(prepared);
-                }
-            }
+            Bypass::Kept { .. } if prepared.operation != 0 || self.pending != 0 => self.note_kind(prepared),
+            Bypass::None | Bypass::Kept { .. } => {}
             bypass if prepared.register_file == RegisterFile::Vector => {
                 let (domain, apart) = (prepared.rest.domain, matches!(bypass, Bypass::Sums(_)));
                 let float = domain == Domain::Sum || domain == Domain::Float && !apart;

@@ -38,8 +38,8 @@ pub const GOLDEN_COVE: Core = Core {
     fusion: true,
     memory_operands: MemoryOperands::Fused,
     allocates_whole: false,
-    // That ports are bound at allocation as on Raptor Cove is likely, and left out for its cost: `--detail timing` takes
-    // 1.1 to 1.3 times as long with it.
+    // That ports are bound at allocation as on Raptor Cove is likely, and left out for its cost: with it, `--detail
+    // timing` takes 1.1 to 1.3 times as long.
     binding: PortBinding::AtExecution,
     // Chips and Cheese: 5.6 moves a cycle, also dependent ones.
     // As before; no source has it anew.
