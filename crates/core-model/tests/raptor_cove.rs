@@ -4,10 +4,11 @@
 
 mod common;
 
-use common::looped;
+use common::{Random, assemble, block, describe, looped, new};
 use core_model::RAPTOR_COVE;
 use iced_x86::IcedError;
 use iced_x86::code_asm::*;
+use retire::{Block, Observer};
 
 /// Cycles of some instructions, twelve times in a loop.
 fn cycles(body: impl Fn(&mut CodeAssembler) -> Result<(), IcedError>) -> f64 {
@@ -159,4 +160,50 @@ fn uops_that_are_allocated_together_have_ports_of_their_own() {
     };
     are_about([(chain(0), 1.0), (chain(1), 1.03), (chain(2), 1.1)]);
     assert!((1.1..1.45).contains(&chain(3)), "{}, 1.2 to 1.25 on silicon", chain(3));
+}
+
+/// Blocks before others decide what these take, long after their results are ready.
+#[test]
+fn where_values_were_made_is_remembered() {
+    let (mut remembering, mut forgetful) = (new(&RAPTOR_COVE), new(&RAPTOR_COVE));
+    let code = |body: fn(&mut CodeAssembler)| describe(&assemble(body));
+    let idle = |a: &mut CodeAssembler| (0..7).for_each(|_| a.imul_2(r9, rbx).unwrap());
+    let made = [
+        |a: &mut CodeAssembler| a.test(rbx, rbx).unwrap(),
+        |a: &mut CodeAssembler| a.cmp(rbx, rsi).unwrap(),
+        |a: &mut CodeAssembler| a.lea(rax, ptr(rbx + 1)).unwrap(),
+        |a: &mut CodeAssembler| a.lea(rax, ptr(rbx + rsi)).unwrap(),
+        |a: &mut CodeAssembler| a.addps(xmm2, xmm3).unwrap(),
+        |a: &mut CodeAssembler| a.paddd(xmm2, xmm3).unwrap(),
+        |a: &mut CodeAssembler| a.pshufd(xmm2, xmm3, 3).unwrap(),
+    ];
+    let used = code(|a| {
+        (0..4).for_each(|_| a.cmovne(ecx, edx).unwrap());
+        a.rorx(r8, rax, 3).unwrap();
+        (0..4).for_each(|_| a.rorx(r8, r8, 3).unwrap());
+        (0..3).for_each(|_| a.mulps(xmm1, xmm2).unwrap());
+        a.imul_2(rcx, r8).unwrap();
+        a.movq(r10, xmm1).unwrap();
+        a.imul_2(rcx, r10).unwrap();
+    });
+    let mut define = |code: Vec<_>| {
+        let ids = [&mut remembering, &mut forgetful].map(|model| model.define(&code));
+        (ids[0], code)
+    };
+    let made = made.map(|body| {
+        define(describe(&assemble(|a| {
+            idle(a);
+            body(a);
+            idle(a);
+        })))
+    });
+    let used = define(used);
+    let mut random = Random(3);
+    for n in 0..3000 {
+        let (id, code) = if n % 2 == 0 { &made[random.below(7) as usize] } else { &used };
+        let block = block(*id, code);
+        remembering.retire(&block);
+        forgetful.retire(&Block { whole: false, ..block });
+        assert_eq!(remembering.cycles(), forgetful.cycles(), "{n}");
+    }
 }
