@@ -154,23 +154,12 @@ pub enum Bypass {
     Sums(u8),
     /// A cycle, from a floating-point sum to an operation that is none, and between integers and floating-point numbers
     /// that are no sums. An operation with such a source waits so much longer for all its sources, however long ago
-    /// that one was made.
-    /// So do CMOVcc and SETcc for flags that logic has made. A shift of a register that renaming has added a constant
-    /// to takes two cycles more, and another uop of its units.
+    /// that one was made. So do CMOVcc and SETcc for flags that logic has made. A shift of a register that renaming has
+    /// added a constant to takes two cycles more, and another uop of its units.
     Kept {
         /// Where operations on integers can go that do not only move elements.
         integers: &'static str,
     },
-}
-
-impl Bypass {
-    pub(crate) fn cycles(self) -> u64 {
-        match self {
-            Self::None => 0,
-            Self::Domains(cycles) | Self::Sums(cycles) => cycles.into(),
-            Self::Kept { .. } => 1,
-        }
-    }
 }
 
 /// When a uop's port is chosen.

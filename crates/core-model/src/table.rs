@@ -118,7 +118,8 @@ impl fmt::Display for Form {
 
 impl UopTable {
     /// Reads a table. `form` resolves names of forms, as the producer of the retirement stream numbers them. Lines
-    /// that start with `#` are comments, except that `#units` names the units and `#load` the form of a plain load.
+    /// that start with `#` are comments, except that `#units` names the units, `#load` the form of a plain load, and
+    /// `#high byte` that which operations on the second byte of a register are like.
     /// All others have five fields separated by tabs: name of the form, `r`, `m`, `x` or `s` ([`Form`]),
     /// slots, latency, and uops as
     /// `cycles*unit,unit...` joined by `+`, `-` for none. A latency may be that of the load, or of the way from distant

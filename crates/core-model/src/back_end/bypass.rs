@@ -46,12 +46,13 @@ impl Domains {
             Bypass::Kept { .. } => self.late_of(Kind::of(prepared), prepared),
             _ if prepared.register_file != RegisterFile::Vector => (0, 0, false),
             bypass => {
-                let late = match (bypass, prepared.rest.domain) {
-                    (_, Domain::None) | (Bypass::Sums(_), Domain::Sum) => 0,
-                    (Bypass::Domains(_), Domain::Float | Domain::Sum) => self.integers,
-                    _ => self.floats,
+                let (late, cycles) = match (bypass, prepared.rest.domain) {
+                    (Bypass::Domains(cycles), Domain::Float | Domain::Sum) => (self.integers, cycles),
+                    (Bypass::Domains(cycles), Domain::Integer) => (self.floats, cycles),
+                    (Bypass::Sums(cycles), Domain::Float | Domain::Integer) => (self.floats, cycles),
+                    _ => (0, 0),
                 };
-                (late & prepared.rest.sources, bypass.cycles(), false)
+                (late & prepared.rest.sources, cycles.into(), false)
             }
         }
     }

@@ -520,7 +520,7 @@ impl BackEnd {
         a.max(b).max(c.max(d))
     }
 
-    /// When the sources of an operation on vector registers are there that come from the other domain.
+    /// When the sources of an operation are there that take longer to it, or all of them if it waits so.
     #[inline(always)]
     pub(crate) fn crossing(&self, prepared: &Prepared) -> u64 {
         match self.domains.late(prepared) {

@@ -146,14 +146,18 @@ impl Stores {
         again
     }
 
-    /// The newest store to these eight bytes is forwarded to a load that has its value at `ready`. When the load had it
-    /// that the store before was forwarded to, if this one's value came of it within so many cycles, maybe.
+    /// The newest store to these eight bytes is forwarded to a load that has its value at `ready`.
     #[inline]
-    pub(crate) fn was_forwarded(&mut self, linear: u64, ready: u64, within: u64) -> Option<u64> {
-        let place = &mut self.places[(linear >> 3) as usize % PLACES];
-        place.forwarded = ready;
-        (place.before > 0 && (place.before..=place.before + within).contains(&place.data))
-            .then_some(place.before)
+    pub(crate) fn was_forwarded(&mut self, linear: u64, ready: u64) {
+        self.places[(linear >> 3) as usize % PLACES].forwarded = ready;
+    }
+
+    /// When the load had its value that the store before the newest one to these eight bytes was forwarded to, if the
+    /// newest one's may be made of it, as it came within so many cycles.
+    #[inline]
+    pub(crate) fn forwarded_before(&self, linear: u64, within: u64) -> Option<u64> {
+        let Place { before, data, .. } = self.places[(linear >> 3) as usize % PLACES];
+        (before > 0 && (before..=before + within).contains(&data)).then_some(before)
     }
 
     /// True if a store does not have its address yet.

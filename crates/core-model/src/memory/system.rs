@@ -423,14 +423,13 @@ impl MemorySystem {
                 let again = if waits { memory.store_forward_again } else { 0 };
                 let mut ready = from.max(at) + forward + u64::from(again);
                 if memory.forward_interval > 0 {
-                    let interval = u64::from(memory.forward_interval);
-                    let before = self.stores.was_forwarded(access.linear, ready, CLOSE);
-                    if let Some(before) =
-                        before.filter(|&before| destination != Destination::Register || data > before)
+                    let before = self.stores.forwarded_before(access.linear, CLOSE);
+                    if let Some(before) = before
+                        && (destination != Destination::Register || data > before)
                     {
-                        ready = ready.max(before + interval);
-                        self.stores.was_forwarded(access.linear, ready, CLOSE);
+                        ready = ready.max(before + u64::from(memory.forward_interval));
                     }
+                    self.stores.was_forwarded(access.linear, ready);
                 }
                 loaded.twice |= self.forwarded_again();
                 loaded.data = from.saturating_sub(issued);
