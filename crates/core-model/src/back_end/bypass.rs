@@ -42,7 +42,7 @@ impl Domains {
     pub(super) fn late(&self, prepared: &Prepared) -> (RegisterSet, u64, bool) {
         match self.bypass {
             Bypass::None => (0, 0, false),
-            Bypass::Kept { .. } if prepared.operation == 0 => (0, 0, false),
+            Bypass::Kept { .. } if !Kind::may_be_late(prepared) => (0, 0, false),
             Bypass::Kept { .. } => self.late_of(Kind::of(prepared), prepared),
             _ if prepared.register_file != RegisterFile::Vector => (0, 0, false),
             bypass => {
@@ -74,6 +74,7 @@ impl Domains {
     #[inline(always)]
     pub(super) fn adds_constant(&self, prepared: &Prepared) -> bool {
         self.pending != 0
+            && Kind::may_be_late(prepared)
             && Kind::of(prepared) == Kind::Shift
             && RegisterSet::from(self.pending) & prepared.rest.sources != 0
     }
@@ -82,8 +83,8 @@ impl Domains {
     #[inline(always)]
     pub(super) fn note(&mut self, prepared: &Prepared) {
         match self.bypass {
-            Bypass::Kept { .. } if prepared.operation != 0 || self.pending != 0 => self.note_kind(prepared),
-            Bypass::None | Bypass::Kept { .. } => {}
+            Bypass::None => {}
+            Bypass::Kept { .. } => self.note_kind(prepared),
             bypass if prepared.register_file == RegisterFile::Vector => {
                 let (domain, apart) = (prepared.rest.domain, matches!(bypass, Bypass::Sums(_)));
                 let float = domain == Domain::Sum || domain == Domain::Float && !apart;
@@ -93,6 +94,7 @@ impl Domains {
         }
     }
 
+    #[inline(always)]
     fn note_kind(&mut self, prepared: &Prepared) {
         let kind = Kind::of(prepared);
         if prepared.register_file == RegisterFile::Vector {
@@ -104,11 +106,15 @@ impl Domains {
         if Kind::makes_flags(prepared) {
             self.logic = kind == Kind::Logic;
         }
-        let inherits = kind == Kind::Move && prepared.rest.sources & RegisterSet::from(self.pending) != 0;
-        let has = kind == Kind::Constant || inherits;
-        self.pending = self.pending & !prepared.first_results | if has { prepared.first_results } else { 0 };
+        if self.pending != 0 || kind == Kind::Constant {
+            let inherits = kind == Kind::Move && prepared.rest.sources & RegisterSet::from(self.pending) != 0;
+            let has = kind == Kind::Constant || inherits;
+            self.pending =
+                self.pending & !prepared.first_results | if has { prepared.first_results } else { 0 };
+        }
     }
 
+    #[inline(never)]
     fn note_vectors(&mut self, prepared: &Prepared, domains: [bool; 2], moves: bool) {
         let (sources, results) = (prepared.rest.sources, prepared.rest.results);
         for (set, here) in [&mut self.integers, &mut self.floats].into_iter().zip(domains) {
@@ -138,19 +144,25 @@ impl Domains {
     pub(super) fn save(&self, shape: &mut Vec<u64>) {
         if self.keeps() {
             let Self { integers, floats, pending, logic, .. } = *self;
-            let halves = |set: RegisterSet| [set as u64, (set >> 64) as u64];
-            shape.extend([integers, floats].into_iter().flat_map(halves));
-            shape.push(u64::from(pending) | u64::from(logic) << 16);
+            // Most code has none of these.
+            let vectors = integers | floats != 0;
+            shape.push(u64::from(pending) | u64::from(logic) << 16 | u64::from(vectors) << 17);
+            if vectors {
+                let halves = |set: RegisterSet| [set as u64, (set >> 64) as u64];
+                shape.extend([integers, floats].into_iter().flat_map(halves));
+            }
         }
     }
 
     pub(super) fn restore(&mut self, shape: &mut Words<'_>) {
         (self.integers, self.floats) = (0, 0);
         if self.keeps() {
-            let mut set = || RegisterSet::from(shape.next()) | RegisterSet::from(shape.next()) << 64;
-            (self.integers, self.floats) = (set(), set());
             let word = shape.next();
             (self.pending, self.logic) = (word as u16, word >> 16 & 1 == 1);
+            if word >> 17 & 1 == 1 {
+                let mut set = || RegisterSet::from(shape.next()) | RegisterSet::from(shape.next()) << 64;
+                (self.integers, self.floats) = (set(), set());
+            }
         }
     }
 }

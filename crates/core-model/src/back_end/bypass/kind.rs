@@ -8,6 +8,8 @@ use retire::{Domain, Instruction, Operation, RegisterFile, RegisterSet};
 const PRODUCT: u16 = 3;
 /// The operation makes flags.
 const FLAGS: u8 = 1 << 7;
+/// Some sources may take longer to it.
+const LATE: u8 = 1 << 6;
 
 /// Kinds of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +54,13 @@ impl Kind {
     /// As the instruction was [classified](Self::classify).
     #[inline(always)]
     pub(crate) fn of(prepared: &Prepared) -> Self {
-        KINDS.get(usize::from(prepared.operation & !FLAGS)).copied().unwrap_or(Self::Other)
+        KINDS.get(usize::from(prepared.operation & !(FLAGS | LATE))).copied().unwrap_or(Self::Other)
+    }
+
+    /// True if some sources may take longer to the operation.
+    #[inline(always)]
+    pub(crate) fn may_be_late(prepared: &Prepared) -> bool {
+        prepared.operation & LATE != 0
     }
 
     #[inline(always)]
@@ -79,7 +87,8 @@ impl Kind {
             _ if prepared.compute > 1 && instruction.encoding.operation == Operation::Select => Self::Other,
             _ => Self::of_operation(instruction.encoding.operation),
         };
-        kind as u8 | if instruction.results & flags != 0 { FLAGS } else { 0 }
+        let late = matches!(kind, Self::Float | Self::Integer | Self::Element | Self::Shift | Self::Select);
+        kind as u8 | if instruction.results & flags != 0 { FLAGS } else { 0 } | if late { LATE } else { 0 }
     }
 
     fn of_vectors(domain: Domain, prepared: &Prepared, integer_units: u32) -> Self {
