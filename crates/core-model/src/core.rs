@@ -70,8 +70,10 @@ pub struct FrontEnd {
     /// The predictor takes a cycle for the end of a line of code, of 64 bytes, as for a taken branch. Lines are told
     /// apart where [`dispatched_lines`](Self::dispatched_lines) has a limit.
     pub line_a_cycle: bool,
-    /// Decoders: instructions, and uops, a cycle.
+    /// Decoders: instructions a cycle.
     pub decode_width: u32,
+    /// Uops a cycle that they make together.
+    pub decode_uops: u32,
     /// Bytes a cycle to the decoders.
     pub decode_bytes: u32,
     /// Instructions a cycle that are told apart in an aligned block of so many bytes, and then wait in a queue in
@@ -81,7 +83,9 @@ pub struct FrontEnd {
     pub bars_boundary_branches: bool,
     /// Decoders that have taken over go on up to the next taken branch; only there is the uop cache asked again.
     pub decodes_until_branch: bool,
-    /// Taken branches behind a fence of all memory (MFENCE) up to the last of which decoders go on.
+    /// Taken branches behind a fence of all memory (MFENCE) up to the last of which decoders go on. Behind one of loads
+    /// (LFENCE) they end that where nothing that they made is left to allocate, if each 32 bytes of the line before
+    /// took one line of the uop cache.
     pub fence_branches: u8,
     /// Most uops of an instruction that a decoder makes; more come from the microcode sequencer.
     pub decoder_uops: u32,

@@ -64,14 +64,48 @@ fn an_opcode_in_a_full_block_takes_a_cycle() {
 /// Behind MFENCE the decoders go on, whatever is in the uop cache: 16 bytes a cycle in place of four instructions.
 #[test]
 fn decoders_go_on_behind_a_fence_of_memory() {
-    let moves = |a: &mut CodeAssembler| (0..16 * TIMES).try_for_each(|_| a.mov(r9, 0x1234_u64));
-    let few = |a: &mut CodeAssembler| (0..16).try_for_each(|_| a.mov(r9, 0x1234_u64));
-    let of = |fence: fn(&mut CodeAssembler) -> Result<(), IcedError>| {
-        behind(&SKYLAKE_SP, fence, moves) - behind(&SKYLAKE_SP, fence, few)
+    let moves = |times| move |a: &mut CodeAssembler| (0..times).try_for_each(|_| a.mov(r9, 0x1234_u64));
+    let of = |times| behind(&SKYLAKE_SP, CodeAssembler::mfence, moves(times));
+    // 160 instructions of ten bytes.
+    assert_eq!(of(192) - of(32), 100);
+}
+
+/// Behind LFENCE they go on as well. What they have made meanwhile hides that for a hundred instructions; then it does
+/// not end where a window of 32 bytes takes two lines of the uop cache, and does where all take one.
+#[test]
+fn decoders_go_on_behind_a_fence_of_loads_while_windows_take_two_lines() {
+    fn cycles(instruction: impl Fn(&mut CodeAssembler) -> Result<(), IcedError>) -> [u64; 2] {
+        let behind = |times| {
+            behind(&SKYLAKE_SP, CodeAssembler::lfence, |a| (0..times).try_for_each(|_| instruction(a)))
+        };
+        let [few, some, many] = [16, 64, 400].map(behind);
+        [some - few, many - some]
+    }
+    // Of two bytes each decoders make four a cycle, too.
+    assert_eq!(cycles(|a| a.cmp(esi, edi)), [12, 84]);
+    let [some, many] = cycles(|a| a.cmp(esi, 1));
+    assert!(some <= 14 && many > 84 + 16, "{some} {many}");
+    // With them alone: 175 cycles for 400 instructions of seven bytes.
+    let [some, many] = cycles(|a| a.cmp(rsi, 0x1234));
+    assert!(some <= 14 && (84..=84 + 6).contains(&many), "{some} {many}");
+}
+
+/// A decoder that makes several uops leaves three others, but all make five together: moves fill the cycles of shifts
+/// that are three.
+#[test]
+fn decoders_make_five_uops_if_the_first_one_makes_several() {
+    let mut few = SKYLAKE_SP.front_end;
+    few.decode_uops = 4;
+    let few = Box::leak(Box::new(Core { front_end: few, ..SKYLAKE_SP }));
+    let shifts = |a: &mut CodeAssembler| {
+        (0..100).try_for_each(|_| {
+            a.mov(eax, edx)?;
+            a.shl(esi, cl)?;
+            a.mov(ebx, edx)
+        })
     };
-    let (decoded, cached) = (of(CodeAssembler::mfence), of(CodeAssembler::lfence));
-    // 176 instructions of ten bytes.
-    assert_eq!((decoded, cached), (110, 44));
+    let cycles = [&SKYLAKE_SP, few].map(|core| behind(core, CodeAssembler::mfence, shifts));
+    assert!(cycles[0] < cycles[1], "{cycles:?}");
 }
 
 /// Microcode is allocated while it is being sequenced, so a faster sequencer gains nothing.

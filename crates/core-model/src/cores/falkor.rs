@@ -60,6 +60,7 @@ pub const FALKOR: Core = Core {
         dispatched_lines: 0,
         line_a_cycle: false,
         decode_width: 3,
+        decode_uops: 3,
         decode_bytes: 16,
         predecode_width: 0,
         bars_boundary_branches: false,

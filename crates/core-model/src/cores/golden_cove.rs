@@ -70,6 +70,7 @@ pub const GOLDEN_COVE: Core = Core {
         line_a_cycle: false,
         // manual: 6 decoders, 32 bytes. TMA: `Decode_Width`.
         decode_width: 6,
+        decode_uops: 6,
         decode_bytes: 32,
         predecode_width: 0,
         bars_boundary_branches: false,

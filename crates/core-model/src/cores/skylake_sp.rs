@@ -69,9 +69,10 @@ pub const SKYLAKE_SP: Core = Core {
         uop_cache_instructions: 0,
         dispatched_lines: 0,
         line_a_cycle: false,
-        // TMA: `Decode_Width`; uiCA: 4 decoders, 16 bytes. Up to 5 uops (`MITE_Width`) if the first decoder makes
-        // several are left out.
+        // TMA: `Decode_Width`; uiCA: 4 decoders, 16 bytes. TMA: up to 5 uops (`MITE_Width`), if the first decoder makes
+        // several.
         decode_width: 4,
+        decode_uops: 5,
         decode_bytes: 16,
         // uiCA: 5 instructions of 16 bytes.
         predecode_width: 5,
@@ -80,7 +81,7 @@ pub const SKYLAKE_SP: Core = Core {
         bars_boundary_branches: true,
         // uiCA (`uiCA.py`): they go on up to a branch.
         decodes_until_branch: true,
-        // Measured: unrolled blocks behind MFENCE and a jump come at the pace of the decoders, others do not
+        // Measured: unrolled blocks behind MFENCE or LFENCE and a jump come at the pace of the decoders
         // (docs/silicon.md). That the second jump ends it is measured on Zen 5.
         fence_branches: 2,
         // manual: up to 4 uops from the first decoder.

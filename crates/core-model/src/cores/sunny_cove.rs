@@ -98,6 +98,7 @@ pub const SUNNY_COVE: Core = Core {
         // TMA: `Decode_Width`; manual: Golden Cove has 6 decoders and 32 bytes a cycle where this has 4 and 16.
         // WikiChip's 5 are the uops that they make together (`MITE_Width`).
         decode_width: 4,
+        decode_uops: 4,
         decode_bytes: 16,
         predecode_width: 0,
         bars_boundary_branches: false,

@@ -63,6 +63,7 @@ pub const ZEN2: Core = Core {
         dispatched_lines: 0,
         line_a_cycle: false,
         decode_width: 4,
+        decode_uops: 4,
         decode_bytes: 32,
         predecode_width: 0,
         bars_boundary_branches: false,

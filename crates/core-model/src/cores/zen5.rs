@@ -49,6 +49,7 @@ pub const ZEN5: Core = Core {
         uop_cache_shift: 6,
         uop_cache_instructions: 6,
         decode_width: 4,
+        decode_uops: 4,
         // measured: code without jumps behind microcode (docs/silicon.md) runs at 16 bytes or 4 instructions a cycle.
         decode_bytes: 16,
         decodes_until_branch: true,

@@ -18,6 +18,8 @@ use two_ahead::TwoAhead;
 const LOOP_ITERATIONS: u32 = 16;
 /// Cycles by which instructions can be told apart ahead of the decoders: a queue of 25 (uiCA), 4 a cycle.
 const AHEAD: u64 = 6;
+/// Bytes of code, as a power of two, whose uops lines of the uop cache have together.
+const WINDOW: u32 = 5;
 /// Cycles after which it does not matter any more when a block was split: what is split next cannot be ahead of
 /// decoding, in whatever cycle of a block of 16 instructions.
 const SPLIT_LONG_AGO: u64 = AHEAD + 16;
@@ -61,6 +63,8 @@ pub(crate) struct FrontEnd {
     cycle: u64,
     used: u32,
     bytes: u32,
+    /// Uops that the first decoder has made in this cycle beyond one.
+    beyond: u32,
     /// The aligned block of code that was split into instructions last, when, and how many instructions ended there.
     block: u64,
     split: u64,
@@ -86,6 +90,10 @@ pub(crate) struct FrontEnd {
     taken: u32,
     /// Taken branches up to the last of which the decoders go on.
     decoded_branches: u8,
+    /// They may end that before: an LFENCE was the reason.
+    serialised: bool,
+    /// The last windows of code had more uops than a line of the uop cache.
+    takes_lines: [bool; 2],
     /// Cycles by which the branch predictor is ahead of the decoders.
     ahead: u64,
     /// When it has predicted the newest taken branch, and whether another one can go with that.
@@ -98,6 +106,8 @@ pub(crate) struct FrontEnd {
     loop_target: u64,
     loop_count: u32,
     loop_uops: u32,
+    /// What those were when the window of code was entered.
+    window_from: u32,
     /// The branch of the last loop that was replayed: it is known from its first iteration on.
     replayed: u64,
 }
@@ -114,6 +124,7 @@ impl FrontEnd {
             cycle: 0,
             used: 0,
             bytes: 0,
+            beyond: 0,
             block: u64::MAX,
             split: 0,
             split_count: 0,
@@ -130,6 +141,8 @@ impl FrontEnd {
             width: parameters.uop_cache_width,
             taken: 0,
             decoded_branches: 0,
+            serialised: false,
+            takes_lines: [false; 2],
             ahead: 0,
             predicted: 0,
             two_ahead: TwoAhead::begun(),
@@ -138,6 +151,7 @@ impl FrontEnd {
             loop_target: 0,
             loop_count: 0,
             loop_uops: 0,
+            window_from: 0,
             replayed: u64::MAX,
         }
     }
@@ -234,6 +248,21 @@ impl FrontEnd {
             Path::UopCache => self.core.front_end.decode_switch.into(),
             Path::Decoders | Path::Loop => 0,
         };
+        if self.piece == u64::MAX {
+            (self.window_from, self.takes_lines) = (self.loop_uops, [true; 2]);
+        } else if self.piece << self.piece_shift >> WINDOW != physical >> WINDOW {
+            let takes_lines = self.loop_uops.wrapping_sub(self.window_from) > self.width;
+            self.takes_lines = [takes_lines, self.takes_lines[0]];
+            self.window_from = self.loop_uops;
+        }
+        let gave_way = self.decoded_branches > 0
+            && self.serialised
+            && self.takes_lines == [false; 2]
+            && self.is_starved();
+        if gave_way {
+            self.decoded_branches = 0;
+        }
+        let decoded = self.decoded_branches > 0;
         let begins = self.path != Path::Decoders || self.piece == u64::MAX;
         let other_piece = physical >> self.piece_shift != self.piece;
         // An entry goes on in the next line of the page.
@@ -250,7 +279,7 @@ impl FrontEnd {
             new_line: line != self.line,
             switch,
             ahead: self.ahead,
-            decoded: self.core.front_end.decodes_until_branch && (!begins || self.decoded_branches > 0),
+            decoded: self.core.front_end.decodes_until_branch && (!begins && !gave_way || decoded),
             goes_on,
         };
         if self.piece != u64::MAX && other_piece && self.core.prediction.branch_cycles.two_ahead {
@@ -315,6 +344,13 @@ impl FrontEnd {
         }
     }
 
+    /// True if nothing that the decoders have made waits for allocation.
+    fn is_starved(&self) -> bool {
+        self.path == Path::Decoders
+            && self.piece != u64::MAX
+            && self.left[self.entered.wrapping_sub(1) % QUEUE] <= self.cycle
+    }
+
     #[inline]
     fn decode(&mut self, totals: &mut CoreTotals, traits: Traits, place: Place, slots: u32) {
         let parameters = &self.core.front_end;
@@ -330,13 +366,15 @@ impl FrontEnd {
         let bytes = if parameters.predecode_width > 0 { 0 } else { u32::from(place.length) };
         let complex = slots > parameters.simple_uops && self.used > 0;
         if complex
-            || self.used + slots > parameters.decode_width
+            || self.used.saturating_sub(self.beyond) >= parameters.decode_width
+            || self.used + slots > parameters.decode_uops
             || self.bytes + bytes > parameters.decode_bytes
         {
             self.next_cycle(totals);
         }
         if self.used == 0 {
             totals.first_decoder_uops += u64::from(slots);
+            self.beyond = slots.saturating_sub(1);
         }
         self.used += slots;
         self.bytes += bytes;
@@ -535,8 +573,15 @@ impl FrontEnd {
     pub(crate) fn fence(&mut self, totals: &mut CoreTotals, cycle: u64) {
         if self.core.front_end.fence_branches > 0 {
             self.restart(totals, cycle);
-            self.decoded_branches = self.core.front_end.fence_branches;
+            self.serialise();
+            self.serialised = false;
         }
+    }
+
+    /// An instruction that others wait for (LFENCE): decoders take over for some branches, or until they fall behind.
+    pub(crate) fn serialise(&mut self) {
+        self.serialised |= self.decoded_branches == 0;
+        self.decoded_branches = self.core.front_end.fence_branches;
     }
 
     /// Decoders redirect fetch, which loses cycles.
@@ -585,6 +630,11 @@ impl Shaped for FrontEnd {
         let place = u64::from(u32::try_from(place.wrapping_add(1 << 31)).ok()?);
         let predictor = u64::from(self.restarted) << 8 | self.two_ahead.save();
         shape.push(predictor << 48 | u64::from(self.decoded_branches) << 40 | lead << 32 | place);
+        if self.decoded_branches > 0 {
+            let uops = self.loop_uops.wrapping_sub(self.window_from).min(self.width + 1);
+            let flags = [self.takes_lines[1], self.takes_lines[0], self.serialised];
+            shape.push(flags.iter().fold(uops.into(), |word, &flag| word << 1 | u64::from(flag)));
+        }
         let used = u64::from(u8::try_from(self.used).ok()?);
         let bytes = u64::from(u8::try_from(self.bytes).ok()?);
         let mut word = self.ahead << 24
@@ -610,8 +660,9 @@ impl Shaped for FrontEnd {
         if self.core.front_end.predecode_width > 0 {
             // Nothing is split while the decoders rest, and when a block was split long ago does not matter.
             let since = self.cycle.saturating_sub(self.split).min(SPLIT_LONG_AGO);
-            let split = [self.block, since << 8 | u64::from(self.split_count)];
-            let none = [u64::MAX, SPLIT_LONG_AGO << 8];
+            let counts = u64::from(self.beyond.min(0xFF)) << 8 | u64::from(self.split_count);
+            let split = [self.block, since << 16 | counts];
+            let none = [u64::MAX, SPLIT_LONG_AGO << 16];
             shape.extend(if self.path == Path::Decoders { split } else { none });
         }
         if self.core.front_end.loop_stream {
@@ -638,6 +689,9 @@ impl Shaped for FrontEnd {
         self.decoded_branches = (place >> 40) as u8;
         self.two_ahead = TwoAhead::of(place >> 48 & 0xFF);
         self.restarted = (place >> 56) as u8;
+        let begun = if self.decoded_branches > 0 { shape.next() } else { 0 };
+        self.serialised = begun & 1 == 1;
+        self.takes_lines = [begun >> 1 & 1 == 1, begun >> 2 & 1 == 1];
         let mut word = shape.next();
         for before in self.before.iter_mut().rev() {
             let count = (word >> 1 & 0x7F) as u32;
@@ -664,8 +718,8 @@ impl Shaped for FrontEnd {
         if self.core.front_end.predecode_width > 0 {
             let (block, word) = (shape.next(), shape.next());
             self.block = block;
-            self.split = self.cycle.saturating_sub(word >> 8);
-            self.split_count = (word & 0xFF) as u32;
+            self.split = self.cycle.saturating_sub(word >> 16);
+            (self.beyond, self.split_count) = ((word >> 8 & 0xFF) as u32, (word & 0xFF) as u32);
         }
         if self.core.front_end.loop_stream {
             (self.loop_branch, self.loop_target) = (shape.next(), shape.next());
@@ -673,6 +727,7 @@ impl Shaped for FrontEnd {
             let word = shape.next();
             (self.loop_count, self.loop_uops) = ((word >> 32) as u32, word as u32);
         }
+        self.window_from = self.loop_uops.wrapping_sub((begun >> 3) as u32);
         // They left in order: before one that left long ago there are no others.
         for n in 1..=QUEUE {
             let left = &mut self.left[self.entered.wrapping_sub(n) % QUEUE];
@@ -763,7 +818,20 @@ mod tests {
         let [mut begun, mut fenced] = [FrontEnd::new(&SKYLAKE_SP), FrontEnd::new(&SKYLAKE_SP)];
         begun.restart(&mut totals, 100);
         fenced.fence(&mut totals, 100);
-        assert_eq!(other_state(begun, &fenced).decoded_branches, fenced.decoded_branches);
+        let other = other_state(begun, &fenced);
+        assert_eq!(other.decoded_branches, fenced.decoded_branches);
+        let [mut serialised, mut lines, mut uops] = [(); 3].map(|()| FrontEnd::new(&SKYLAKE_SP));
+        for one in [&mut serialised, &mut lines, &mut uops] {
+            one.serialise();
+        }
+        let serialised = other_state(other, &serialised);
+        assert!(serialised.serialised);
+        lines.takes_lines = [true, false];
+        let lines = other_state(serialised, &lines);
+        assert_eq!(lines.takes_lines, [true, false]);
+        uops.loop_uops = 3;
+        let uops = other_state(lines, &uops);
+        assert_eq!(uops.loop_uops.wrapping_sub(uops.window_from), 3);
     }
 
     /// Where code was split into instructions matters to the decoders, and for a few cycles.
@@ -772,16 +840,22 @@ mod tests {
         const NOW: u64 = 1 << 40;
         let front_end =
             |path, ago: u64| FrontEnd { cycle: NOW, path, split: NOW - ago, ..FrontEnd::new(&SKYLAKE_SP) };
-        let shape = |path, ago| {
+        let saved = |path, ago| {
             let mut shape = Vec::new();
             front_end(path, ago).save(NOW, &mut shape).map(|()| shape)
         };
         for path in [Path::Decoders, Path::UopCache] {
-            assert!(shape(path, NOW).is_some());
-            assert_eq!(shape(path, 100), shape(path, NOW));
+            assert!(saved(path, NOW).is_some());
+            assert_eq!(saved(path, 100), saved(path, NOW));
         }
         let mut decoding = front_end(Path::Decoders, 1);
-        decoding.restore(NOW, &mut Words::new(&shape(Path::Decoders, 2).unwrap_or_default()));
+        decoding.beyond = 2;
+        let mut shape = Vec::new();
+        assert!(decoding.save(NOW, &mut shape).is_some());
+        let mut restored = front_end(Path::Decoders, 1);
+        restored.restore(NOW, &mut Words::new(&shape));
+        assert_eq!(restored.beyond, 2);
+        decoding.restore(NOW, &mut Words::new(&saved(Path::Decoders, 2).unwrap_or_default()));
         assert_eq!(decoding.split, NOW - 2);
     }
 }

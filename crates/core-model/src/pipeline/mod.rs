@@ -494,6 +494,9 @@ impl Pipeline {
         }
         if traits.intersects(Traits::SERIALISING) {
             self.back_end.serialised = retired;
+            if !traits.intersects(Traits::MICROCODED) {
+                self.front_end.serialise();
+            }
         }
         if traits.intersects(Traits::FENCE) {
             self.front_end.fence(totals, retired);
