@@ -17,6 +17,10 @@ mod kind;
 #[derive(Debug, Clone)]
 pub(super) struct Domains {
     bypass: Bypass,
+    /// It matters of registers that are ready, too.
+    keeps: bool,
+    /// It matters of those that are not.
+    crosses: bool,
     /// Vector registers by the domain of their value. On cores that keep it, a sum's are in both sets.
     integers: RegisterSet,
     floats: RegisterSet,
@@ -28,73 +32,69 @@ pub(super) struct Domains {
 
 impl Domains {
     pub(super) fn new(core: &Core) -> Self {
-        Self { bypass: core.bypass, integers: 0, floats: 0, pending: 0, logic: false }
-    }
-
-    /// True if it matters of registers that are ready, too.
-    fn keeps(&self) -> bool {
-        matches!(self.bypass, Bypass::Kept { .. })
+        let bypass = core.bypass;
+        let keeps = matches!(bypass, Bypass::Kept { .. });
+        let crosses = !keeps && bypass != Bypass::None;
+        Self { bypass, keeps, crosses, integers: 0, floats: 0, pending: 0, logic: false }
     }
 
     /// The sources of an operation that take longer to it, and by how much; and whether it waits as long for the
     /// others.
     #[inline(always)]
     pub(super) fn late(&self, prepared: &Prepared) -> (RegisterSet, u64, bool) {
-        match self.bypass {
-            Bypass::None => (0, 0, false),
-            Bypass::Kept { .. } if !Kind::may_be_late(prepared) => (0, 0, false),
-            Bypass::Kept { .. } => self.late_of(Kind::of(prepared), prepared),
-            _ if prepared.register_file != RegisterFile::Vector => (0, 0, false),
-            bypass => {
-                let (late, cycles) = match (bypass, prepared.rest.domain) {
-                    (Bypass::Domains(cycles), Domain::Float | Domain::Sum) => (self.integers, cycles),
-                    (Bypass::Domains(cycles), Domain::Integer) => (self.floats, cycles),
-                    (Bypass::Sums(cycles), Domain::Float | Domain::Integer) => (self.floats, cycles),
-                    _ => (0, 0),
-                };
-                (late & prepared.rest.sources, cycles.into(), false)
-            }
+        if self.keeps {
+            return if Kind::may_be_late(prepared) { self.late_of(prepared) } else { (0, 0, false) };
         }
+        if !self.crosses || prepared.register_file != RegisterFile::Vector {
+            return (0, 0, false);
+        }
+        let (late, cycles) = match (self.bypass, prepared.rest.domain) {
+            (Bypass::Domains(cycles), Domain::Float | Domain::Sum) => (self.integers, cycles),
+            (Bypass::Domains(cycles), Domain::Integer) => (self.floats, cycles),
+            (Bypass::Sums(cycles), Domain::Float | Domain::Integer) => (self.floats, cycles),
+            _ => (0, 0),
+        };
+        (late & prepared.rest.sources, cycles.into(), false)
     }
 
-    fn late_of(&self, kind: Kind, prepared: &Prepared) -> (RegisterSet, u64, bool) {
+    fn late_of(&self, prepared: &Prepared) -> (RegisterSet, u64, bool) {
         let Self { integers, floats, pending, logic, .. } = *self;
-        let (late, delay) = match kind {
+        let (late, delay) = match Kind::of(prepared) {
             Kind::Float => (integers, 1),
             Kind::Integer => (floats, 1),
             Kind::Element => (integers & floats, 1),
-            Kind::Shift => (pending.into(), 2),
-            Kind::Select => (if logic { RegisterSet::MAX } else { 0 }, 1),
+            Kind::Shift if pending != 0 => (pending.into(), 2),
+            Kind::Select if logic => (RegisterSet::MAX, 1),
+            Kind::Shift | Kind::Select => return (0, 0, false),
             Kind::Sum | Kind::Logic | Kind::Constant | Kind::Move | Kind::Other => (0, 0),
         };
         (late & prepared.rest.sources, delay, true)
     }
 
-    /// It shifts what a constant is to be added to yet, which another uop does.
-    #[inline(always)]
+    /// It shifts what a constant is to be added to yet, which another uop does: asked of operations that something is
+    /// late for.
     pub(super) fn adds_constant(&self, prepared: &Prepared) -> bool {
-        self.pending != 0
-            && Kind::may_be_late(prepared)
-            && Kind::of(prepared) == Kind::Shift
-            && RegisterSet::from(self.pending) & prepared.rest.sources != 0
+        Kind::of(prepared) == Kind::Shift && self.keeps
     }
 
     /// Notes in which domain the results were made; a move of a whole register leaves them in that of its source.
     #[inline(always)]
     pub(super) fn note(&mut self, prepared: &Prepared) {
-        match self.bypass {
-            Bypass::None => {}
-            Bypass::Kept { .. } => self.note_kind(prepared),
-            bypass if prepared.register_file == RegisterFile::Vector => {
-                let (domain, apart) = (prepared.rest.domain, matches!(bypass, Bypass::Sums(_)));
-                let float = domain == Domain::Sum || domain == Domain::Float && !apart;
-                self.note_vectors(prepared, [domain == Domain::Integer, float], domain == Domain::None);
+        if self.keeps {
+            if Kind::makes_flags(prepared) {
+                self.logic = Kind::of(prepared) == Kind::Logic;
             }
-            _ => {}
+            if Kind::is_noted(prepared) || self.pending & prepared.first_results != 0 {
+                self.note_kind(prepared);
+            }
+        } else if self.crosses && prepared.register_file == RegisterFile::Vector {
+            let (domain, apart) = (prepared.rest.domain, matches!(self.bypass, Bypass::Sums(_)));
+            let float = domain == Domain::Sum || domain == Domain::Float && !apart;
+            self.note_vectors(prepared, [domain == Domain::Integer, float], domain == Domain::None);
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn note_kind(&mut self, prepared: &Prepared) {
         let kind = Kind::of(prepared);
         if prepared.register_file == RegisterFile::Vector {
@@ -103,18 +103,11 @@ impl Domains {
             self.note_vectors(prepared, domains, kind == Kind::Move);
             return;
         }
-        if Kind::makes_flags(prepared) {
-            self.logic = kind == Kind::Logic;
-        }
-        if self.pending != 0 || kind == Kind::Constant {
-            let inherits = kind == Kind::Move && prepared.rest.sources & RegisterSet::from(self.pending) != 0;
-            let has = kind == Kind::Constant || inherits;
-            self.pending =
-                self.pending & !prepared.first_results | if has { prepared.first_results } else { 0 };
-        }
+        let inherits = kind == Kind::Move && prepared.rest.sources & RegisterSet::from(self.pending) != 0;
+        let has = kind == Kind::Constant || inherits;
+        self.pending = self.pending & !prepared.first_results | if has { prepared.first_results } else { 0 };
     }
 
-    #[inline(never)]
     fn note_vectors(&mut self, prepared: &Prepared, domains: [bool; 2], moves: bool) {
         let (sources, results) = (prepared.rest.sources, prepared.rest.results);
         for (set, here) in [&mut self.integers, &mut self.floats].into_iter().zip(domains) {
@@ -126,14 +119,14 @@ impl Domains {
     /// Saves the domain of a register that is not ready.
     #[inline(always)]
     pub(super) fn save_of(&self, register: usize, packer: &mut Packer<'_>) {
-        if self.bypass != Bypass::None && !self.keeps() {
+        if self.crosses {
             let [integer, float] = [self.integers, self.floats].map(|set| (set >> register & 1) as u64);
             packer.put(integer | float << 1, 2);
         }
     }
 
     pub(super) fn restore_of(&mut self, register: usize, unpacker: &mut Unpacker<'_, '_>) {
-        if self.bypass != Bypass::None && !self.keeps() {
+        if self.crosses {
             let domain = RegisterSet::from(unpacker.get(2));
             self.integers |= (domain & 1) << register;
             self.floats |= (domain >> 1) << register;
@@ -142,7 +135,7 @@ impl Domains {
 
     /// Saves what matters of all registers.
     pub(super) fn save(&self, shape: &mut Vec<u64>) {
-        if self.keeps() {
+        if self.keeps {
             let Self { integers, floats, pending, logic, .. } = *self;
             // Most code has none of these.
             let vectors = integers | floats != 0;
@@ -156,7 +149,7 @@ impl Domains {
 
     pub(super) fn restore(&mut self, shape: &mut Words<'_>) {
         (self.integers, self.floats) = (0, 0);
-        if self.keeps() {
+        if self.keeps {
             let word = shape.next();
             (self.pending, self.logic) = (word as u16, word >> 16 & 1 == 1);
             if word >> 17 & 1 == 1 {

@@ -530,8 +530,9 @@ impl BackEnd {
         }
     }
 
-    /// The uop that adds a constant before a shift, if there is one to add.
-    #[inline(always)]
+    /// The uop that adds a constant before a shift, if there is one to add: asked if [`crossing`](Self::crossing) takes
+    /// any time.
+    #[inline(never)]
     pub(crate) fn add_constant(&mut self, prepared: &Prepared, ready: u64) {
         if self.domains.adds_constant(prepared) {
             self.issue(prepared.groups(), ready);

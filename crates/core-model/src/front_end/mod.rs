@@ -248,21 +248,7 @@ impl FrontEnd {
             Path::UopCache => self.core.front_end.decode_switch.into(),
             Path::Decoders | Path::Loop => 0,
         };
-        if self.piece == u64::MAX {
-            (self.window_from, self.takes_lines) = (self.loop_uops, [true; 2]);
-        } else if self.piece << self.piece_shift >> WINDOW != physical >> WINDOW {
-            let takes_lines = self.loop_uops.wrapping_sub(self.window_from) > self.width;
-            self.takes_lines = [takes_lines, self.takes_lines[0]];
-            self.window_from = self.loop_uops;
-        }
-        let gave_way = self.decoded_branches > 0
-            && self.serialised
-            && self.takes_lines == [false; 2]
-            && self.is_starved();
-        if gave_way {
-            self.decoded_branches = 0;
-        }
-        let decoded = self.decoded_branches > 0;
+        let gave_way = self.decoded_branches > 0 && self.gives_way(physical);
         let begins = self.path != Path::Decoders || self.piece == u64::MAX;
         let other_piece = physical >> self.piece_shift != self.piece;
         // An entry goes on in the next line of the page.
@@ -279,7 +265,8 @@ impl FrontEnd {
             new_line: line != self.line,
             switch,
             ahead: self.ahead,
-            decoded: self.core.front_end.decodes_until_branch && (!begins && !gave_way || decoded),
+            decoded: self.core.front_end.decodes_until_branch
+                && (!begins && !gave_way || self.decoded_branches > 0),
             goes_on,
         };
         if self.piece != u64::MAX && other_piece && self.core.prediction.branch_cycles.two_ahead {
@@ -344,11 +331,23 @@ impl FrontEnd {
         }
     }
 
-    /// True if nothing that the decoders have made waits for allocation.
-    fn is_starved(&self) -> bool {
-        self.path == Path::Decoders
-            && self.piece != u64::MAX
-            && self.left[self.entered.wrapping_sub(1) % QUEUE] <= self.cycle
+    /// True if the decoders, which go on for some branches, end that at another piece of code: nothing that they have
+    /// made waits for allocation.
+    fn gives_way(&mut self, physical: u64) -> bool {
+        if self.piece == u64::MAX {
+            (self.window_from, self.takes_lines) = (self.loop_uops, [true; 2]);
+        } else if self.piece << self.piece_shift >> WINDOW != physical >> WINDOW {
+            let takes_lines = self.loop_uops.wrapping_sub(self.window_from) > self.width;
+            self.takes_lines = [takes_lines, self.takes_lines[0]];
+            self.window_from = self.loop_uops;
+        }
+        let decodes = self.path == Path::Decoders && self.piece != u64::MAX;
+        let starves = self.left[self.entered.wrapping_sub(1) % QUEUE] <= self.cycle;
+        let ends = decodes && starves && self.serialised && self.takes_lines == [false; 2];
+        if ends {
+            self.decoded_branches = 0;
+        }
+        ends
     }
 
     #[inline]
@@ -582,6 +581,7 @@ impl FrontEnd {
     pub(crate) fn serialise(&mut self) {
         self.serialised |= self.decoded_branches == 0;
         self.decoded_branches = self.core.front_end.fence_branches;
+        (self.window_from, self.takes_lines) = (self.loop_uops, [true; 2]);
     }
 
     /// Decoders redirect fetch, which loses cycles.

@@ -21,13 +21,16 @@ impl Pipeline {
     ) -> Executed {
         let traits = prepared.traits;
         if !RARE && !MEMORY {
-            let ready = self.back_end.sources_ready(prepared).max(self.back_end.crossing(prepared));
+            let crossing = self.back_end.crossing(prepared);
+            let ready = self.back_end.sources_ready(prepared).max(crossing);
             let ready = ready.max(self.back_end.distant(prepared));
             // What renaming does waits for no dispatch.
             let executes = prepared.has_groups();
             let ready = ready.max(self.select_early(prepared, prepared.groups(), earliest));
             let value = if executes { self.back_end.woken(ready, earliest) } else { ready.max(earliest) };
-            self.back_end.add_constant(prepared, earliest);
+            if crossing > 0 {
+                self.back_end.add_constant(prepared, earliest);
+            }
             let issued = self.back_end.issue(prepared.groups(), value);
             let completed = issued + u64::from(prepared.compute);
             let prompt =

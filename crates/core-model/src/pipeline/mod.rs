@@ -81,6 +81,10 @@ pub(crate) struct Pipeline {
     pub(crate) stack_offset: i16,
     /// Recovery is over, and the front end has not delivered anything since.
     pub(crate) refilling: bool,
+    /// Lines of code limit what is dispatched or predicted.
+    lines_matter: bool,
+    /// [`Core::fuses_nops`].
+    fuses_nops: bool,
 }
 
 /// An instruction in whose slot there is room for a NOP: see [`Core::fuses_nops`](crate::core::Core::fuses_nops).
@@ -142,6 +146,8 @@ impl Pipeline {
             lines_cycle: u64::MAX,
             stack_offset: 0,
             refilling: false,
+            lines_matter: core.front_end.dispatched_lines > 0 || core.front_end.line_a_cycle,
+            fuses_nops: core.fuses_nops,
         }
     }
 
@@ -177,26 +183,29 @@ impl Pipeline {
             };
             let jumps = prepared.traits.intersects(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
             let fused = jumps || prepared.slots == 0;
-            let nop = if prepared.traits.intersects(Traits::NOP) { length } else { 0 };
-            let hidden = nop > 0 && host.is_some_and(|host| host.takes(rip, nop));
-            if self.core.fuses_nops {
+            let hidden = self.fuses_nops && {
+                let nop = if prepared.traits.intersects(Traits::NOP) { length } else { 0 };
+                let hidden = nop > 0 && host.is_some_and(|host| host.takes(rip, nop));
                 host = (!hidden && !fused).then(|| Host { end: rip.wrapping_add(length.into()), nop });
-            }
+                hidden
+            };
             start = if fused { rip.wrapping_sub(last_length.into()) } else { rip };
             before = prepared.traits;
-            let memory = if prepared.is_plain() { &[] } else { accesses_of(block, number, &mut rest) };
-            let execution = Execution { number: number as u8, rip, memory, repetitions: block.repetitions };
+            let execution =
+                |memory| Execution { number: number as u8, rip, memory, repetitions: block.repetitions };
             let taken;
             (completed, taken) = if fused || hidden {
                 let count = if fused { &mut totals.macro_fused } else { &mut totals.nops };
                 *count += 1;
                 self.complete_fused(port, totals, prepared, place)
             } else if prepared.traits.intersects(Traits::RARE) {
-                self.complete_any(port, totals, prepared, place, &execution)
+                let memory = if prepared.is_plain() { &[] } else { accesses_of(block, number, &mut rest) };
+                self.complete_any(port, totals, prepared, place, &execution(memory))
             } else if prepared.is_plain() {
-                self.complete::<false, false>(port, totals, prepared, place, &execution)
+                self.complete::<false, false>(port, totals, prepared, place, &execution(&[]))
             } else {
-                self.complete::<false, true>(port, totals, prepared, place, &execution)
+                let memory = accesses_of(block, number, &mut rest);
+                self.complete::<false, true>(port, totals, prepared, place, &execution(memory))
             };
             slots += u64::from(taken);
             light += u64::from(!fused && !hidden);
@@ -422,8 +431,10 @@ impl Pipeline {
         [load_room, store_room, unit_room]: [u64; 3],
     ) -> u64 {
         let decoded = if traits.intersects(Traits::OWN_DECODER) { 0 } else { supplied };
-        let line = (place.linear + u64::from(place.length.saturating_sub(1))) >> 6;
-        if self.core.front_end.line_a_cycle {
+        // It is in the line where it ends.
+        let line = || (place.linear + u64::from(place.length.saturating_sub(1))) >> 6;
+        if self.lines_matter && self.core.front_end.line_a_cycle {
+            let line = line();
             let crosses = line != place.linear >> 6;
             if crosses || line != self.line {
                 self.front_end.end_line(totals, crosses);
@@ -435,9 +446,8 @@ impl Pipeline {
             let width = self.core.dispatch_width.max(self.core.front_end.microcode_width).max(1);
             supplied -= u64::from(decoded.saturating_sub(1) / width);
         }
-        if self.core.front_end.dispatched_lines > 0 && slots > 0 {
-            // It is in the line where it ends.
-            self.limit_lines(totals, line);
+        if self.lines_matter && self.core.front_end.dispatched_lines > 0 && slots > 0 {
+            self.limit_lines(totals, line());
         }
         self.back_end.make_room(totals, slots, load_room, store_room, unit_room);
         if supplied > self.back_end.cycle() {
@@ -448,7 +458,7 @@ impl Pipeline {
         }
         self.refilling = false;
         let allocated = self.back_end.allocate(totals, slots);
-        if self.core.front_end.dispatched_lines > 0 && allocated != self.lines_cycle {
+        if self.lines_matter && allocated != self.lines_cycle {
             (self.lines_cycle, self.lines) = (allocated, 1);
         }
         self.front_end.leave_queue(allocated);

@@ -10,6 +10,8 @@ const PRODUCT: u16 = 3;
 const FLAGS: u8 = 1 << 7;
 /// Some sources may take longer to it.
 const LATE: u8 = 1 << 6;
+/// Where its results are made is to be noted, whatever that was before.
+const NOTED: u8 = 1 << 5;
 
 /// Kinds of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +56,19 @@ impl Kind {
     /// As the instruction was [classified](Self::classify).
     #[inline(always)]
     pub(crate) fn of(prepared: &Prepared) -> Self {
-        KINDS.get(usize::from(prepared.operation & !(FLAGS | LATE))).copied().unwrap_or(Self::Other)
+        KINDS.get(usize::from(prepared.operation & !(FLAGS | LATE | NOTED))).copied().unwrap_or(Self::Other)
     }
 
     /// True if some sources may take longer to the operation.
     #[inline(always)]
     pub(crate) fn may_be_late(prepared: &Prepared) -> bool {
         prepared.operation & LATE != 0
+    }
+
+    /// True if it is to be noted where the results are made, apart from flags.
+    #[inline(always)]
+    pub(crate) fn is_noted(prepared: &Prepared) -> bool {
+        prepared.operation & NOTED != 0
     }
 
     #[inline(always)]
@@ -88,7 +96,11 @@ impl Kind {
             _ => Self::of_operation(instruction.encoding.operation),
         };
         let late = matches!(kind, Self::Float | Self::Integer | Self::Element | Self::Shift | Self::Select);
-        kind as u8 | if instruction.results & flags != 0 { FLAGS } else { 0 } | if late { LATE } else { 0 }
+        let noted =
+            instruction.register_file == RegisterFile::Vector || matches!(kind, Self::Constant | Self::Move);
+        let makes_flags = instruction.results & flags != 0;
+        let bits = [(makes_flags, FLAGS), (late, LATE), (noted, NOTED)];
+        bits.iter().filter(|(set, _)| *set).fold(kind as u8, |operation, (_, bit)| operation | bit)
     }
 
     fn of_vectors(domain: Domain, prepared: &Prepared, integer_units: u32) -> Self {
