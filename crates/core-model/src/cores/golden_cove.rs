@@ -104,10 +104,13 @@ pub const GOLDEN_COVE: Core = Core {
     prediction: Prediction {
         // jia.je/cpu/cbp.html, for Redwood Cove too (Half&Half has three tables): tables, sets, ways, bits of history,
         // and those that a taken branch adds. The table without history: estimate, twice Sunny Cove's. Measured on
-        // Granite Rapids: 5,000 random directions that repeat are learnt (docs/silicon.md).
+        // Granite Rapids: 5,000 random directions that repeat are learnt (docs/silicon.md). Measured there and on
+        // Emerald Rapids: what a branch did decides another one's target, and its direction, 8, 18, 34, 66 and 194
+        // taken branches later, and in between where less than a dozen random ones are further back. Half&Half and
+        // Indirector, of Golden Cove, have no table of 8.
         bimodal_bits: 14,
         tagged: Geometry { sets: 512, ways: 4 },
-        histories: &[36, 68, 132, 388],
+        histories: &[16, 36, 68, 132, 388],
         spreads_branches: true,
         path_address: 0,
         // Chips and Cheese: 128 targets without a lost cycle, 4.5 K with one, 12 K with two. Ways: estimate.
@@ -125,13 +128,16 @@ pub const GOLDEN_COVE: Core = Core {
         // Measured on Granite Rapids: 3.3 cycles for a call and its return, which are two taken branches.
         call_bubble: 1,
         indirect_call_bubble: 1,
-        // Targets by address alone: estimate, twice Sunny Cove's. By history: Indirector (Li, Yavarzadeh and Tullsen,
-        // 2024), three tables; which of the histories they have, beside the longest, is an estimate, Half&Half's.
+        // Targets by address alone: estimate, twice Sunny Cove's. By history: estimate, from jumps to 16 targets in
+        // turn without and with random directions and more jumps in between: on Granite Rapids and Emerald Rapids 512
+        // are learnt, 4096 are not (docs/silicon.md). Indirector (Li, Yavarzadeh and Tullsen, 2024) has three tables.
         indirect_bits: 11,
         indirect: &[
-            (1, Geometry { sets: 512, ways: 2 }),
-            (2, Geometry { sets: 512, ways: 2 }),
-            (3, Geometry { sets: 512, ways: 2 }),
+            (0, Geometry { sets: 256, ways: 2 }),
+            (1, Geometry { sets: 128, ways: 2 }),
+            (2, Geometry { sets: 128, ways: 2 }),
+            (3, Geometry { sets: 128, ways: 2 }),
+            (4, Geometry { sets: 128, ways: 2 }),
         ],
         // Jiegec: 20 entries.
         return_stack: 20,
@@ -199,7 +205,9 @@ pub const GOLDEN_COVE: Core = Core {
         mixed_loads: 0,
         overtaking_loads: false,
         partial_store: 0,
-        load_banks: false,
+        // Measured on Granite Rapids and Emerald Rapids: three loads a cycle, but two of the same four bytes of lines
+        // (docs/silicon.md). uops.info has three of one address on Alder Lake.
+        load_banks: true,
         // Measured: a chain of loads across lines or pages takes 12 cycles; one of them a cycle, and one in 3.3.
         split_load: 7,
         split_ports: [2, 9],
@@ -207,9 +215,10 @@ pub const GOLDEN_COVE: Core = Core {
         page_split_store: 23,
         // Chips and Cheese, and measured: 0.5 cycles for a store and a load.
         renames_memory: MemoryRenaming::Plain,
-        // TMA: 13 cycles in `Store_Fwd_Blk`; Jiegec: 19 in all. For aliases, Skylake's estimate.
+        // TMA: 13 cycles in `Store_Fwd_Blk`; Jiegec: 19 in all. Measured on Granite Rapids and Emerald Rapids: a chain
+        // of loads behind aliasing stores takes 5 cycles each (docs/silicon.md).
         store_forward_block: [13; 2],
-        alias_block: 7,
+        alias_block: 0,
         // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only. How far
         // that is, half of it, is an estimate. Jiegec: there is a prefetcher of pairs of lines.
         stream_distance: 10,
@@ -315,20 +324,9 @@ pub const RAPTOR_COVE: Core = Core {
     memory: Memory {
         // Xeon Platinum 8592+: 320 MiB for 64 cores. CPUID of an 8570: 20 ways. TMA: latencies as Sapphire Rapids.
         llc: Geometry { sets: 262_144, ways: 20 },
-        // Measured, as on Redwood Cove: a chain of loads behind aliasing stores takes 5 cycles each; two loads a cycle
-        // of the same four bytes of lines.
-        alias_block: 0,
-        load_banks: true,
         // Measured: a chase through 3,072 pages of 4 KiB takes 66 cycles, 16 of which are the second level's.
         walk_base: 27,
         ..GOLDEN_COVE.memory
-    },
-    prediction: Prediction {
-        // Measured as on Redwood Cove: what a branch did decides another one's target 8, 18, 34 and 194 taken branches
-        // later; of jumps to 16 targets in turn 512 are learnt, 1,024 in part, 4,096 not.
-        histories: REDWOOD_COVE.prediction.histories,
-        indirect: REDWOOD_COVE.prediction.indirect,
-        ..GOLDEN_COVE.prediction
     },
     flows: Flows {
         // Measured: 40 cycles; 18 cycles for a lock on one line and on several, 22 with a store in between.
@@ -356,19 +354,6 @@ pub const REDWOOD_COVE: Core = Core {
         fast_targets: Geometry { sets: 64, ways: 4 },
         // Measured: jumps over 6 bytes take 1.6 cycles each and so do eight in a line in any order, four or less 0.85.
         fast_target_window: 6,
-        // Measured on Granite Rapids: what a branch did decides another one's target, and its direction, 8, 18, 34, 66
-        // and 194 taken branches later, and in between where less than a dozen random ones are further back. Half&Half
-        // and Indirector, of Golden Cove, have no table of 8.
-        histories: &[16, 36, 68, 132, 388],
-        // Estimate, from jumps to 16 targets in turn without and with random directions and more jumps in between: 512
-        // are learnt at times, 4096 are not (docs/silicon.md).
-        indirect: &[
-            (0, Geometry { sets: 256, ways: 2 }),
-            (1, Geometry { sets: 128, ways: 2 }),
-            (2, Geometry { sets: 128, ways: 2 }),
-            (3, Geometry { sets: 128, ways: 2 }),
-            (4, Geometry { sets: 128, ways: 2 }),
-        ],
         // Measured: 3.3 cycles for a direct call and its return, 3.8 if it is indirect.
         call_bubble: 2,
         indirect_call_bubble: 2,
@@ -387,16 +372,6 @@ pub const REDWOOD_COVE: Core = Core {
         llc_latency: 155,
         memory_latency: 600,
         walk_base: 23,
-        // Measured: a chain of loads behind aliasing stores takes 5 cycles each (docs/silicon.md).
-        alias_block: 0,
-        // Measured: three loads a cycle, but two of the same four bytes of lines (docs/silicon.md). uops.info has three
-        // of one address on Alder Lake.
-        linear_tags: LinearTags::None,
-        dependent_loads: [0, 0],
-        forwarded_loads: 0,
-        overtaking_loads: false,
-        partial_store: 0,
-        load_banks: true,
         ..GOLDEN_COVE.memory
     },
     corrections: &[
