@@ -222,6 +222,8 @@ pub struct Prediction {
     pub predicts_more_returns: bool,
     /// Taken branches of a cycle, outside of loops that the queue replays, whose iterations have cycles of their own.
     pub taken_branches: u32,
+    /// But a conditional branch that closes a loop is the last one of its cycle.
+    pub loop_branches_alone: bool,
     /// Cycles that a taken branch loses if its target comes from the larger buffer.
     pub slow_target: u32,
     /// What the predictor takes for some kinds of branches.

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{CODE, Run, assemble, per_pass, read};
-use core_model::{Core, GOLDEN_COVE, Memory, REDWOOD_COVE, SKYLAKE_SP};
+use core_model::{Core, GOLDEN_COVE, Memory, RAPTOR_COVE, REDWOOD_COVE, SKYLAKE_SP};
 use iced_x86::code_asm::*;
 
 const PASSES: u32 = 2_000;
@@ -90,16 +90,15 @@ fn two_loads_a_cycle_read_the_same_bank() {
     about(three_loads(without, [0, 64, 128]), 1.0);
 }
 
-/// Cycles of each of 1,024 jumps 64 bytes apart, with some instructions of three bytes before each.
-fn jumps(core: &'static Core, instructions: u32) -> f64 {
-    const JUMPS: u64 = 1024;
+/// Cycles of each of some jumps 64 bytes apart, with some instructions of three bytes before each.
+fn jumps(core: &'static Core, count: u64, instructions: u32) -> f64 {
     let mut run = Run::new(core);
     let code = run.define(&assemble(|a| {
-        for n in 1..=JUMPS {
+        for n in 1..=count {
             (0..instructions).for_each(|_| a.lea(eax, dword_ptr(rbx + rcx)).unwrap());
-            a.jmp(CODE + n % JUMPS * 64).unwrap();
+            a.jmp(CODE + n % count * 64).unwrap();
             // An assembler takes the short form where it reaches.
-            let length = 3 * instructions + if n == JUMPS { 5 } else { 2 };
+            let length = 3 * instructions + if n == count { 5 } else { 2 };
             a.nops_with_size(64 - length as usize).unwrap();
         }
     }));
@@ -114,11 +113,29 @@ fn jumps(core: &'static Core, instructions: u32) -> f64 {
             before = run.totals().cycles;
         }
     }
-    (run.totals().cycles - before) as f64 / (4 * JUMPS) as f64
+    (run.totals().cycles - before) as f64 / (4 * count) as f64
 }
 
 #[test]
 fn prediction_is_ahead_of_long_blocks_only() {
-    let [short, long] = [4, 10].map(|count| jumps(&REDWOOD_COVE, count));
+    let [short, long] = [4, 10].map(|instructions| jumps(&REDWOOD_COVE, 1024, instructions));
     assert!((1.9..2.2).contains(&short) && (1.9..2.3).contains(&long), "{short:.2} and {long:.2}");
+}
+
+/// The next one to a branch that closes a loop waits for the next cycle, others do not.
+#[test]
+fn two_taken_branches_go_together() {
+    let several = jumps(&RAPTOR_COVE, 64, 3);
+    assert!(several < 0.8, "{several:.2}");
+    about(jumps(&GOLDEN_COVE, 64, 3), 1.0);
+    let mut run = Run::new(&RAPTOR_COVE);
+    let code = run.define(&assemble(|a| {
+        a.nop_1::<AsmMemoryOperand>(dword_ptr(rax)).unwrap();
+        a.jne(CODE).unwrap();
+    }));
+    let pass = |run: &mut Run| {
+        run.step(&code[0], &[], None);
+        run.step(&code[1], &[], Some((true, CODE)));
+    };
+    about(per_pass(code.len(), &mut run, pass, |run| run.totals().cycles), 1.0);
 }

@@ -102,6 +102,7 @@ pub const FALKOR: Core = Core {
         indirect: &[(0, Geometry { sets: 512, ways: 1 })],
         return_stack: 16,
         taken_branches: 1,
+        loop_branches_alone: false,
         predicts_more_returns: false,
         slow_target: 1,
         branch_cycles: BranchCycles::NONE,

@@ -152,6 +152,7 @@ pub const SUNNY_COVE: Core = Core {
         ],
         return_stack: 16,
         taken_branches: 1,
+        loop_branches_alone: false,
         predicts_more_returns: false,
         // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,

@@ -87,6 +87,7 @@ pub const ZEN5: Core = Core {
         ],
         return_stack: 52,
         taken_branches: 2,
+        loop_branches_alone: false,
         slow_target: 1,
         // measured: calls of any kind and returns 2 cycles each, indirect jumps one, unless fetch has as much to do;
         // jumps, calls and returns with one to four jumps behind them (docs/silicon.md, "Mechanisms").

@@ -500,8 +500,9 @@ impl FrontEnd {
         }
         if self.used > 0 {
             self.taken += 1;
-            // The next iteration of a loop begins in another cycle where lines matter.
-            let alone = again && self.has_room_for_few;
+            // The next iteration of a loop may begin in another cycle.
+            let loops = branch.kind == BranchKind::Conditional && self.core.prediction.loop_branches_alone;
+            let alone = again && (self.has_room_for_few || loops);
             if self.taken >= self.core.prediction.taken_branches || self.path == Path::Decoders || alone {
                 self.next_cycle(totals);
             }
