@@ -64,10 +64,14 @@ fn an_opcode_in_a_full_block_takes_a_cycle() {
 /// Behind MFENCE the decoders go on, whatever is in the uop cache: 16 bytes a cycle in place of four instructions.
 #[test]
 fn decoders_go_on_behind_a_fence_of_memory() {
-    let moves = |times| move |a: &mut CodeAssembler| (0..times).try_for_each(|_| a.mov(r9, 0x1234_u64));
-    let of = |times| behind(&SKYLAKE_SP, CodeAssembler::mfence, moves(times));
-    // 160 instructions of ten bytes.
-    assert_eq!(of(192) - of(32), 100);
+    let moves = |a: &mut CodeAssembler| (0..16 * TIMES).try_for_each(|_| a.mov(r9, 0x1234_u64));
+    let few = |a: &mut CodeAssembler| (0..16).try_for_each(|_| a.mov(r9, 0x1234_u64));
+    let of = |fence: fn(&mut CodeAssembler) -> Result<(), IcedError>| {
+        behind(&SKYLAKE_SP, fence, moves) - behind(&SKYLAKE_SP, fence, few)
+    };
+    let (decoded, cached) = (of(CodeAssembler::mfence), of(CodeAssembler::lfence));
+    // 176 instructions of ten bytes.
+    assert_eq!((decoded, cached), (110, 44));
 }
 
 /// Behind LFENCE they go on as well. What they have made meanwhile hides that for a hundred instructions; then it does

@@ -65,8 +65,7 @@ impl Domains {
             Kind::Element => (integers & floats, 1),
             Kind::Shift if pending != 0 => (pending.into(), 2),
             Kind::Select if logic => (RegisterSet::MAX, 1),
-            Kind::Shift | Kind::Select => return (0, 0, false),
-            Kind::Sum | Kind::Logic | Kind::Constant | Kind::Move | Kind::Other => (0, 0),
+            _ => return (0, 0, false),
         };
         (late & prepared.rest.sources, delay, true)
     }

@@ -331,23 +331,30 @@ impl FrontEnd {
         }
     }
 
-    /// True if the decoders, which go on for some branches, end that at another piece of code: nothing that they have
-    /// made waits for allocation.
+    /// Ends that the decoders go on for some branches, at another piece of code: behind LFENCE, where nothing that they
+    /// have made waits for allocation, and each of the last windows took one line of the uop cache. Whether it did.
     fn gives_way(&mut self, physical: u64) -> bool {
         if self.piece == u64::MAX {
-            (self.window_from, self.takes_lines) = (self.loop_uops, [true; 2]);
-        } else if self.piece << self.piece_shift >> WINDOW != physical >> WINDOW {
+            self.begin_windows();
+            return false;
+        }
+        if self.piece << self.piece_shift >> WINDOW != physical >> WINDOW {
             let takes_lines = self.loop_uops.wrapping_sub(self.window_from) > self.width;
             self.takes_lines = [takes_lines, self.takes_lines[0]];
             self.window_from = self.loop_uops;
         }
-        let decodes = self.path == Path::Decoders && self.piece != u64::MAX;
+        let decodes = self.path == Path::Decoders;
         let starves = self.left[self.entered.wrapping_sub(1) % QUEUE] <= self.cycle;
         let ends = decodes && starves && self.serialised && self.takes_lines == [false; 2];
         if ends {
             self.decoded_branches = 0;
         }
         ends
+    }
+
+    /// Nothing is known of the windows before this one.
+    fn begin_windows(&mut self) {
+        (self.window_from, self.takes_lines) = (self.loop_uops, [true; 2]);
     }
 
     #[inline]
@@ -582,7 +589,7 @@ impl FrontEnd {
     pub(crate) fn serialise(&mut self) {
         self.serialised |= self.decoded_branches == 0;
         self.decoded_branches = self.core.front_end.fence_branches;
-        (self.window_from, self.takes_lines) = (self.loop_uops, [true; 2]);
+        self.begin_windows();
     }
 
     /// Decoders redirect fetch, which loses cycles.

@@ -81,8 +81,8 @@ pub(crate) struct Pipeline {
     pub(crate) stack_offset: i16,
     /// Recovery is over, and the front end has not delivered anything since.
     pub(crate) refilling: bool,
-    /// Lines of code limit what is dispatched or predicted.
-    lines_matter: bool,
+    /// There is a limit to [`dispatched_lines`](crate::core::FrontEnd::dispatched_lines).
+    limits_lines: bool,
     /// [`Core::fuses_nops`].
     fuses_nops: bool,
 }
@@ -146,7 +146,7 @@ impl Pipeline {
             lines_cycle: u64::MAX,
             stack_offset: 0,
             refilling: false,
-            lines_matter: core.front_end.dispatched_lines > 0 || core.front_end.line_a_cycle,
+            limits_lines: core.front_end.dispatched_lines > 0,
             fuses_nops: core.fuses_nops,
         }
     }
@@ -198,14 +198,15 @@ impl Pipeline {
                 let count = if fused { &mut totals.macro_fused } else { &mut totals.nops };
                 *count += 1;
                 self.complete_fused(port, totals, prepared, place)
-            } else if prepared.traits.intersects(Traits::RARE) {
-                let memory = if prepared.is_plain() { &[] } else { accesses_of(block, number, &mut rest) };
-                self.complete_any(port, totals, prepared, place, &execution(memory))
             } else if prepared.is_plain() {
                 self.complete::<false, false>(port, totals, prepared, place, &execution(&[]))
             } else {
-                let memory = accesses_of(block, number, &mut rest);
-                self.complete::<false, true>(port, totals, prepared, place, &execution(memory))
+                let execution = execution(accesses_of(block, number, &mut rest));
+                if prepared.traits.intersects(Traits::RARE) {
+                    self.complete_any(port, totals, prepared, place, &execution)
+                } else {
+                    self.complete::<false, true>(port, totals, prepared, place, &execution)
+                }
             };
             slots += u64::from(taken);
             light += u64::from(!fused && !hidden);
@@ -433,7 +434,7 @@ impl Pipeline {
         let decoded = if traits.intersects(Traits::OWN_DECODER) { 0 } else { supplied };
         // It is in the line where it ends.
         let line = || (place.linear + u64::from(place.length.saturating_sub(1))) >> 6;
-        if self.lines_matter && self.core.front_end.line_a_cycle {
+        if self.limits_lines && self.core.front_end.line_a_cycle {
             let line = line();
             let crosses = line != place.linear >> 6;
             if crosses || line != self.line {
@@ -446,7 +447,7 @@ impl Pipeline {
             let width = self.core.dispatch_width.max(self.core.front_end.microcode_width).max(1);
             supplied -= u64::from(decoded.saturating_sub(1) / width);
         }
-        if self.lines_matter && self.core.front_end.dispatched_lines > 0 && slots > 0 {
+        if self.limits_lines && slots > 0 {
             self.limit_lines(totals, line());
         }
         self.back_end.make_room(totals, slots, load_room, store_room, unit_room);
@@ -458,7 +459,7 @@ impl Pipeline {
         }
         self.refilling = false;
         let allocated = self.back_end.allocate(totals, slots);
-        if self.lines_matter && allocated != self.lines_cycle {
+        if self.limits_lines && allocated != self.lines_cycle {
             (self.lines_cycle, self.lines) = (allocated, 1);
         }
         self.front_end.leave_queue(allocated);
