@@ -409,6 +409,12 @@ pub struct Memory {
     pub replays_loads: bool,
     /// Cycles in which no store reaches the first level, for each line that comes there.
     pub fill_cycles: u32,
+    /// Cycles until the first level has a line of the second for a store, at the earliest: from when the store before
+    /// reached it that was to another line, which the first level had, and from one whose line it did not have either.
+    /// `[0, 0]`: the lines are there by then.
+    pub store_fill: [u32; 2],
+    /// So many of the oldest stores in the buffer ask for their lines; 0: all do.
+    pub store_prefetch: u32,
     /// Cycles that a line takes of the way between the first two levels, and a modified one that makes room for it;
     /// `[0, 0]`: that never is what lines wait for.
     pub l1_line_cycles: [u32; 2],

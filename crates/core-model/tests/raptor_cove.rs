@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Random, assemble, block, describe, looped, new};
+use common::{CODE, Random, Run, about, assemble, block, describe, looped, new, read};
 use core_model::RAPTOR_COVE;
 use iced_x86::IcedError;
 use iced_x86::code_asm::*;
@@ -205,5 +205,57 @@ fn where_values_were_made_is_remembered() {
         remembering.retire(&block);
         forgetful.retire(&Block { whole: false, ..block });
         assert_eq!(remembering.cycles(), forgetful.cycles(), "{n}");
+    }
+}
+
+/// Cycles that a misprediction takes with so many jumps to the next 64 bytes between it and the next branch that waits
+/// for it.
+fn misprediction_before_jumps(jumps: u64) -> f64 {
+    let cycles = |random_direction: bool| {
+        let mut run = Run::new(&RAPTOR_COVE);
+        let parts = run.define(&assemble(|a| {
+            a.and(eax, 0).unwrap();
+            a.add(rax, rcx).unwrap();
+            a.movzx(eax, byte_ptr(rsi + rax)).unwrap();
+            a.test(eax, eax).unwrap();
+            a.je(CODE + 32).unwrap();
+        }));
+        let far: Vec<_> = (0..=jumps).map(|n| run.define(&jump_at(CODE + 64 * n + 32))).collect();
+        let (times, mut random) = (20_000, Random(7));
+        let cycles = [(); 2].map(|()| {
+            for n in 0..times {
+                let direction = random_direction && random.below(2) > 0;
+                for step in &parts[..4] {
+                    let byte = [read(0x10_0000 + n, 1)];
+                    run.step(
+                        step,
+                        if step.1.op1_kind() == iced_x86::OpKind::Memory { &byte } else { &[] },
+                        None,
+                    );
+                }
+                run.step(&parts[4], &[], Some((!direction, CODE + 32)));
+                for (n, jump) in far.iter().enumerate() {
+                    let target = CODE + if n as u64 == jumps { 0 } else { 64 * n as u64 + 96 };
+                    run.step(&jump[0], &[], Some((true, target)));
+                }
+            }
+            run.totals().cycles
+        });
+        (cycles[1] - cycles[0]) as f64 / times as f64
+    };
+    (cycles(true) - cycles(false)) / 0.5
+}
+
+fn jump_at(address: u64) -> Vec<iced_x86::Instruction> {
+    let jump = iced_x86::Instruction::with_branch(iced_x86::Code::Jmp_rel8_64, address).unwrap();
+    let bytes =
+        iced_x86::BlockEncoder::encode(64, iced_x86::InstructionBlock::new(&[jump], address), 0).unwrap();
+    iced_x86::Decoder::with_ip(64, &bytes.code_buffer, address, 0).into_iter().collect()
+}
+
+#[test]
+fn taken_branches_behind_a_misprediction_take_two_cycles() {
+    for (jumps, silicon) in [(0, 20.3), (2, 23.8), (4, 26.2), (8, 32.2)] {
+        about(misprediction_before_jumps(jumps), silicon);
     }
 }

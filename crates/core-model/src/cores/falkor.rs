@@ -160,6 +160,8 @@ pub const FALKOR: Core = Core {
         joins_runs: false,
         replays_loads: false,
         fill_cycles: 0,
+        store_fill: [0, 0],
+        store_prefetch: 0,
         l1_line_cycles: [0, 0],
         linear_tags: LinearTags::None,
         dependent_loads: [0, 0],

@@ -124,7 +124,7 @@ pub const GOLDEN_COVE: Core = Core {
         overridden_target: 5,
         indirect_directions: 0,
         overridden_direction: 0,
-        restarted_targets: [0, 0],
+        restarted_targets: [8, 2],
         // Measured on Granite Rapids: 3.3 cycles for a call and its return, which are two taken branches.
         call_bubble: 1,
         indirect_call_bubble: 1,
@@ -199,6 +199,8 @@ pub const GOLDEN_COVE: Core = Core {
         // Measured on Granite Rapids, lines of the second level: those that are loaded and stored to take 3.9 cycles
         // each, with one and two stores of the first level in between as well, 5.1 with three; copies 5.1
         // (docs/silicon.md).
+        store_fill: [8, 4],
+        store_prefetch: 20,
         l1_line_cycles: [1, 3],
         linear_tags: LinearTags::None,
         dependent_loads: [0, 0],

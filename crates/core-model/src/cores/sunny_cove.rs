@@ -217,6 +217,8 @@ pub const SUNNY_COVE: Core = Core {
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Here: as on Skylake.
         fill_cycles: 1,
+        store_fill: [0, 0],
+        store_prefetch: 0,
         l1_line_cycles: [0, 0],
         linear_tags: LinearTags::None,
         dependent_loads: [0, 0],

@@ -164,6 +164,8 @@ pub const ZEN2: Core = Core {
         joins_runs: false,
         replays_loads: false,
         fill_cycles: 0,
+        store_fill: [0, 0],
+        store_prefetch: 0,
         l1_line_cycles: [0, 0],
         linear_tags: LinearTags::None,
         dependent_loads: [0, 0],
@@ -305,6 +307,8 @@ pub const ZEN3: Core = Core {
         joins_runs: true,
         replays_loads: true,
         // measured on Zen 4: 2 cycles a line from the second level, whether or not a modified one makes room for it.
+        store_fill: [0, 0],
+        store_prefetch: 0,
         l1_line_cycles: [2, 0],
         linear_tags: LinearTags::StackApart,
         dependent_loads: [5, 2],

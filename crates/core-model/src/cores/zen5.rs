@@ -154,6 +154,8 @@ pub const ZEN5: Core = Core {
         dependent_loads: [0, 0],
         forwarded_loads: 0,
         mixed_loads: 0,
+        store_fill: [0, 0],
+        store_prefetch: 0,
         l1_line_cycles: [0, 0],
         overtaking_loads: false,
         partial_store: 0,

@@ -10,12 +10,25 @@ pub(crate) struct StoreBuffer {
     count: usize,
     entries: usize,
     last_commit: u64,
+    /// The line of the newest store, when the first of those to it in a row has reached the cache, and whether the
+    /// first level had to get it.
+    line: u64,
+    line_commit: u64,
+    missed: bool,
 }
 
 impl StoreBuffer {
     pub(crate) fn new(entries: u32) -> Self {
         let entries = (entries as usize).clamp(1, PLACES);
-        Self { commits: [0; PLACES], count: 0, entries, last_commit: 0 }
+        Self {
+            commits: [0; PLACES],
+            count: 0,
+            entries,
+            last_commit: 0,
+            line: u64::MAX,
+            line_commit: 0,
+            missed: false,
+        }
     }
 
     /// When there is room for one more.
@@ -28,6 +41,31 @@ impl StoreBuffer {
     #[inline]
     pub(crate) fn drained(&self) -> u64 {
         self.last_commit
+    }
+
+    /// When the next store is one of the `oldest` of the buffer.
+    #[inline]
+    pub(crate) fn among(&self, oldest: u32) -> u64 {
+        self.commits[self.count.wrapping_sub(oldest as usize) % PLACES]
+    }
+
+    /// When the first level has a line for the next store that it gets from the second, at the earliest: so many cycles
+    /// behind stores to a line that it had, or that it got too.
+    #[inline]
+    pub(crate) fn filled(&self, [behind_hit, behind_miss]: [u32; 2]) -> u64 {
+        if self.missed {
+            self.last_commit + u64::from(behind_miss)
+        } else {
+            self.line_commit + u64::from(behind_hit)
+        }
+    }
+
+    /// Notes the line of the store that was added last, and whether the first level had to get it.
+    #[inline]
+    pub(crate) fn note_line(&mut self, line: u64, missed: bool) {
+        if line != self.line {
+            (self.line, self.line_commit, self.missed) = (line, self.last_commit, missed);
+        }
     }
 
     /// Adds a store that writes so many lines in addition to the one that the store before it has written, is retired

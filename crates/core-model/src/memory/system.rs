@@ -99,6 +99,8 @@ impl MemoryPort for MemorySystem {
         totals.second_level_tlb_miss_stores += u64::from(walked);
         let at = retired.max(addressed + translation);
         let mut arrival = at;
+        let Memory { store_fill, store_prefetch, .. } = self.core.memory;
+        let mut missed = false;
         // A store that is relative to the stack pointer goes alone if its line is known by another address (measured on
         // Zen 3).
         let (mut alone, mut twice) = (false, false);
@@ -106,8 +108,13 @@ impl MemoryPort for MemorySystem {
             arrival += u64::from(self.core.memory.uncached_latency);
         } else {
             let line = access.physical >> 6;
-            let (level, ready) = self.caches.access(totals, line, at, Asker::Store);
+            let asked = if store_prefetch > 0 { at.max(self.store_buffer.among(store_prefetch)) } else { at };
+            let (level, ready) = self.caches.access(totals, line, asked, Asker::Store);
             arrival = arrival.max(ready);
+            missed = level > Level::FillBuffer;
+            if missed && store_fill[0] > 0 {
+                arrival = arrival.max(self.store_buffer.filled(store_fill));
+            }
             let stores_miss =
                 level == Level::L1 && !matches!(self.core.memory.linear_tags, LinearTags::LoadAgain(_));
             if let Some(aliases) = self.aliases.as_mut().filter(|_| stores_miss) {
@@ -140,6 +147,7 @@ impl MemoryPort for MemorySystem {
         };
         let writes = halves + u64::from(partial) + split + self.caches.take_filling();
         let committed = self.store_buffer.add(writes, retired, arrival);
+        self.store_buffer.note_line(access.physical >> 6, missed);
         self.stores_since_lock = self.stores_since_lock.saturating_add(1);
         totals.store_latency += committed.saturating_sub(at);
         self.stores.keep(access.linear, access.size, times, committed);
@@ -383,11 +391,17 @@ impl MemorySystem {
             loaded.held = true;
             return loaded;
         }
-        let at = issued + translation;
+        let ready = issued + translation;
+        let careful = self.stores.is_careful(rip);
+        let at = if careful { ready.max(self.stores.all_addressed() + 1) } else { ready };
+        if at > ready {
+            loaded.delay += at - ready;
+            loaded.held = true;
+        }
         loaded.twice = memory.overtaking_loads
             && destination != Destination::Vector
             && self.stores.are_overtaken(issued);
-        match self.stores.find(access.linear, access.size, at) {
+        match self.stores.find(access.linear, access.size, ready) {
             Found::Nothing => self.stores.was_independent(rip),
             Found::Forward { data, store, .. } if self.connections.connects(rip, follow, since, store) => {
                 // Renaming has connected the two: the value is there as soon as the store has it.
@@ -408,9 +422,9 @@ impl MemorySystem {
                 // Forwarding takes as long as a hit of the cache, once the data are there.
                 let mut from = data;
                 // It looks for stores in the cycle after it has its own address.
-                let early = addressed > at + 2;
-                if self.stores.is_careful(rip) {
-                    from = from.max(addressed);
+                let early = addressed > ready + 2;
+                if careful {
+                    from = from.max(at);
                 } else {
                     loaded.early = early;
                 }
