@@ -60,6 +60,41 @@ fn a_load_that_was_too_early_waits_for_all_older_addresses() {
     }
 }
 
+/// The same of 4,800 such loads with eight conflicts at their beginning, 20 apart, and other stores, whose addresses
+/// are known early, to what each of `period` loads reads.
+fn chain_behind_known_stores(period: usize) -> f64 {
+    let mut run = Run::new(&RAPTOR_COVE);
+    let code = run.define(&assemble(|a| {
+        a.mov(rbx, rax).unwrap();
+        (0..4).for_each(|_| a.imul_2(rbx, rbx).unwrap());
+        a.mov(qword_ptr(rdi + rdx), r9).unwrap();
+        a.mov(qword_ptr(rdi + rbx), r9).unwrap();
+        a.mov(rax, qword_ptr(rdi + rax)).unwrap();
+        a.jmp(CODE).unwrap();
+    }));
+    let times = 4800;
+    let cycles = [(); 2].map(|()| {
+        for n in 0..times {
+            let conflicts = (100..260).contains(&n) && n % 20 == 0;
+            let known = n >= 300 && n % period == 0;
+            code[..5].iter().for_each(|step| run.step(step, &[], None));
+            run.step(&code[5], &[write(PLACE + if known { 0 } else { 1024 }, 8)], None);
+            run.step(&code[6], &[write(PLACE + if conflicts { 0 } else { 4160 }, 8)], None);
+            run.step(&code[7], &[read(PLACE, 8)], None);
+            run.step(&code[8], &[], Some((true, CODE)));
+        }
+        run.totals().cycles
+    });
+    (cycles[1] - cycles[0]) as f64 / times as f64
+}
+
+#[test]
+fn a_load_that_was_too_early_often_is_not_ahead_of_known_stores_either() {
+    for (period, silicon) in [(1, 19.93), (4, 19.84), (32, 5.62), (400, 5.62)] {
+        about(chain_behind_known_stores(period), silicon);
+    }
+}
+
 /// Cycles of a store to one of so many lines at random, and `hits` others to lines of the first level, `apart` bytes
 /// from each other.
 fn scattered(lines: u64, hits: u64, apart: u64) -> f64 {

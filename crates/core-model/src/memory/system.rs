@@ -430,6 +430,8 @@ impl MemorySystem {
                 }
                 if early {
                     self.stores.was_early(rip);
+                } else if careful {
+                    self.stores.was_dependent(rip);
                 }
                 let forward = memory.store_forward.cycles(destination);
                 // It waits for the data: see `Memory::store_forward_again`.
