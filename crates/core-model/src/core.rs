@@ -239,8 +239,8 @@ pub struct Prediction {
     /// the first.
     pub overridden_direction: u32,
     /// So many taken branches behind a misprediction, or where else fetch begins anew, take the predictor so many
-    /// cycles each.
-    pub restarted_targets: [u8; 2],
+    /// cycles each, and it begins so many cycles ahead of fetch.
+    pub restarted_targets: [u8; 3],
     /// Cycles that fetch loses at a direct call.
     pub call_bubble: u32,
     /// The same at an indirect call, besides what it loses as any indirect branch.
@@ -410,8 +410,8 @@ pub struct Memory {
     /// Cycles in which no store reaches the first level, for each line that comes there.
     pub fill_cycles: u32,
     /// Cycles until the first level has a line of the second for a store, at the earliest: from when the store before
-    /// reached it that was to another line, which the first level had, and from one whose line it did not have either.
-    /// `[0, 0]`: the lines are there by then.
+    /// reached it that was to another line, which the first level had, and from one whose line it did not have either;
+    /// from the last store to that line a cycle less. `[0, 0]`: the lines are there by then.
     pub store_fill: [u32; 2],
     /// So many of the oldest stores in the buffer ask for their lines; 0: all do.
     pub store_prefetch: u32,

@@ -110,7 +110,7 @@ pub const FALKOR: Core = Core {
         overridden_target: 0,
         indirect_directions: 0,
         overridden_direction: 0,
-        restarted_targets: [0, 0],
+        restarted_targets: [0, 0, 0],
         call_bubble: 0,
         indirect_call_bubble: 0,
         // AnandTech: four stages of fetch and one of decoding.

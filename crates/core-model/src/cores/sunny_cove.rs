@@ -161,7 +161,7 @@ pub const SUNNY_COVE: Core = Core {
         overridden_target: 0,
         indirect_directions: 0,
         overridden_direction: 0,
-        restarted_targets: [0, 0],
+        restarted_targets: [0, 0, 0],
         call_bubble: 0,
         indirect_call_bubble: 0,
         // TMA: `BAClear_Cost`.

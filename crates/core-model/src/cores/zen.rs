@@ -115,7 +115,7 @@ pub const ZEN2: Core = Core {
         overridden_target: 0,
         indirect_directions: 0,
         overridden_direction: 0,
-        restarted_targets: [0, 0],
+        restarted_targets: [0, 0, 0],
         call_bubble: 0,
         indirect_call_bubble: 0,
         // estimate: as Intel's cores.
@@ -278,7 +278,7 @@ pub const ZEN3: Core = Core {
         overridden_target: 0,
         indirect_directions: 0,
         overridden_direction: 0,
-        restarted_targets: [2, 3],
+        restarted_targets: [2, 3, 1],
         call_bubble: 2,
         indirect_call_bubble: 2,
         unknown_branch: 10,

@@ -106,7 +106,7 @@ pub const ZEN5: Core = Core {
         overridden_target: 0,
         indirect_directions: 0,
         overridden_direction: 0,
-        restarted_targets: [0, 0],
+        restarted_targets: [0, 0, 0],
         predicts_more_returns: true,
         // measured: a branch on a random bit that is computed costs 23.7 cycles for each misprediction, behind a load
         // 29 (guide: 12 to 18). How they divide is an estimate.

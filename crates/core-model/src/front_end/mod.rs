@@ -601,9 +601,9 @@ impl FrontEnd {
     fn predict_anew(&mut self) {
         self.ahead = 0;
         self.two_ahead = TwoAhead::begun();
-        self.restarted = self.core.prediction.restarted_targets[0];
-        // Measured where its first targets take longer than others: it is a cycle ahead of fetch.
-        self.predicted = self.cycle.saturating_sub(u64::from(self.restarted > 0));
+        let [branches, _, ahead] = self.core.prediction.restarted_targets;
+        self.restarted = branches;
+        self.predicted = self.cycle.saturating_sub(ahead.into());
     }
 
     /// Everything that was fetched is thrown away, and supply begins again at `cycle`.

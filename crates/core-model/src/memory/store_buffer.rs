@@ -50,11 +50,13 @@ impl StoreBuffer {
     }
 
     /// When the first level has a line for the next store that it gets from the second, at the earliest: so many cycles
-    /// behind stores to a line that it had, or that it got too.
+    /// behind the first store to a line that it had, or that it got too, and a cycle less behind the last one to the
+    /// latter.
     #[inline]
     pub(crate) fn filled(&self, [behind_hit, behind_miss]: [u32; 2]) -> u64 {
         if self.missed {
-            self.last_commit + u64::from(behind_miss)
+            (self.line_commit + u64::from(behind_miss))
+                .max(self.last_commit + u64::from(behind_miss.saturating_sub(1)))
         } else {
             self.line_commit + u64::from(behind_hit)
         }

@@ -48,6 +48,31 @@ macro_rules! calls {
     };
 }
 
+/// Stores to lines at random, each before some to these lines behind them.
+macro_rules! scattered {
+    ($lines:literal) => {
+        concat!(
+            "mov r8, rdx; mov eax, 12345; movabs r9, 6364136223846793005; .p2align 6
+            1: imul rax, r9; add rax, 12345; mov rdx, rax; shr rdx, 30; and rdx, r8; shl rdx, 6; mov [rdi + rdx], rax
+            .irp line,",
+            $lines,
+            "; mov [rdi + 0x80000 + 64 * \\line], rax; .endr; sub rsi, 1; jne 1b; xor eax, eax; ret"
+        )
+    };
+}
+
+/// A branch of a random direction, and so many jumps.
+macro_rules! random {
+    ($jumps:literal) => {
+        concat!(
+            "mov rax, [rdi]; xor ecx, ecx; movabs r8, 6364136223846793005; .p2align 6
+            1: imul rax, r8; add rax, 12345; bt rax, 40; jc 2f; add rcx, 1; 2: .rept ",
+            $jumps,
+            "; jmp 3f; .p2align 6; 3:; .endr; sub rsi, 1; jne 1b; mov [rdi], rax; xor eax, eax; ret"
+        )
+    };
+}
+
 kernels! {
     // Follows pointers, and goes on where it stopped, which is kept at [RDX].
     silicon_chase 0x20 "mov rax, [rdx]; .skip 5, 0x90; 1: .rept 8; mov rax, [rax]; .endr; sub rsi, 8; jne 1b
@@ -113,6 +138,21 @@ kernels! {
     silicon_scatter 0 "mov r8, rdx; mov eax, 12345; movabs r9, 6364136223846793005; .p2align 3
         1: imul rax, r9; add rax, 12345; mov rdx, rax; shr rdx, 30; and rdx, r8; shl rdx, 6; mov [rdi + rdx], rax
         mov rdx, rax; shr rdx, 46; and rdx, r8; shl rdx, 6; mov [rdi + rdx], rax; sub rsi, 1; jne 1b; ret";
+    // One such store, and others to lines of the first level.
+    silicon_scatter_1 0 scattered!("1");
+    silicon_scatter_2 0 scattered!("1,2");
+    silicon_scatter_4 0 scattered!("1,2,3,4");
+    silicon_scatter_8 0 scattered!("1,2,3,4,5,6,7,8");
+    // A chain of loads behind stores whose addresses wait for the load before. Each RDXth writes what is loaded next.
+    silicon_conflicts 0 "xor eax, eax; xor r9d, r9d; mov r10d, 1024; mov r8, rdx; .p2align 6
+        1: sub r8, 1; mov rcx, r10; cmovz rcx, r9; cmovz r8, rdx; mov r11, rax
+        .rept 4; imul r11, r11; .endr; add rcx, r11; mov [rdi + rcx], r9; mov rax, [rdi + rax]
+        sub rsi, 1; jne 1b; xor eax, eax; ret";
+    // A branch on a bit of a linear congruential generator that goes on at [RDI], then jumps to lines of their own.
+    silicon_random_0 0 random!("0");
+    silicon_random_2 0 random!("2");
+    silicon_random_4 0 random!("4");
+    silicon_random_8 0 random!("8");
     silicon_lock_add 0x30 "1: lock add qword ptr [rdi], 1; sub rsi, 1; jne 1b; ret";
     silicon_lock_four 0 "1: lock add qword ptr [rdi], 1; lock add qword ptr [rdi + 64], 1
         lock add qword ptr [rdi + 128], 1; lock add qword ptr [rdi + 192], 1; sub rsi, 1; jne 1b; ret";

@@ -117,6 +117,16 @@ impl Row {
         Self { warm: 800, ..row.buffer(lines * 64) }
     }
 
+    /// A store to one of 8,192 lines at random, and others to lines behind them.
+    const fn scattered(name: &'static str, kernel: &'static str) -> Self {
+        Self::random(name, kernel, 8192).buffer(516 * KIB)
+    }
+
+    /// Loads behind stores, one of so many of which conflicts.
+    const fn conflicts(name: &'static str, period: u64) -> Self {
+        Self::new(name, "silicon_conflicts", [4_800, 24_000]).with(period)
+    }
+
     /// A jump whose target a branch decides that is so many jumps before, behind branches of random directions. It has
     /// learnt after a third of the runs on silicon: with all of them no figure changes by more than 0.6 %.
     const fn decided(name: &'static str, jumps: usize) -> Self {
@@ -263,6 +273,20 @@ pub(super) const ROWS: &[Row] = &[
     Row::random("random loads 512K", "silicon_gather", 8192),
     Row::random("random stores 16K", "silicon_scatter", 256).per(2),
     Row::random("random stores 512K", "silicon_scatter", 8192).per(2),
+    Row::scattered("random store 512K and 1 other", "silicon_scatter_1"),
+    Row::scattered("random store 512K and 2 others", "silicon_scatter_2"),
+    Row::scattered("random store 512K and 4 others", "silicon_scatter_4"),
+    Row::scattered("random store 512K and 8 others", "silicon_scatter_8"),
+    Row::conflicts("load behind late stores", 1 << 32),
+    Row::conflicts("load behind late stores, all conflict", 1),
+    Row::conflicts("load behind late stores, 1 of 32", 32),
+    Row::conflicts("load behind late stores, 1 of 96", 96),
+    Row::conflicts("load behind late stores, 1 of 200", 200),
+    Row::conflicts("load behind late stores, 1 of 400", 400),
+    Row::new("random branch", "silicon_random_0", [2_000, 10_000]),
+    Row::new("random branch, 2 jumps", "silicon_random_2", [2_000, 10_000]),
+    Row::new("random branch, 4 jumps", "silicon_random_4", [2_000, 10_000]),
+    Row::new("random branch, 8 jumps", "silicon_random_8", [2_000, 10_000]),
     Row::repeated("code 4K of LEA, per instr", LEA, 1000, [10, 50]),
     Row::repeated("code 16K", LEA, 4000, [4, 20]),
     Row::repeated("code 64K", LEA, 16_000, [2, 10]),
