@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{CODE, Random, Run, about, assemble, read, write};
+use common::{CODE, Random, Run, about, assemble, read, second_time, write};
 use core_model::RAPTOR_COVE;
 use iced_x86::code_asm::*;
 use iced_x86::{Mnemonic, OpKind};
@@ -13,6 +13,8 @@ use retire::MemoryAccess;
 
 const PLACE: u64 = 0x10_0000;
 const LINE: u64 = 64;
+/// Loads of a chain.
+const LOADS: usize = 4800;
 
 /// Cycles of each of a chain of loads, behind a store whose address waits for the load before; each of `period` stores
 /// is to what is loaded next, none if it is 0.
@@ -29,26 +31,22 @@ fn chain_behind_stores(period: usize) -> f64 {
         a.cmp(r8, 4800).unwrap();
         a.jne(CODE).unwrap();
     }));
-    let times = 4800;
-    let cycles = [(); 2].map(|()| {
-        for n in 0..times {
-            let conflicts = period > 0 && n % period == 0;
-            let stored = PLACE + if conflicts { 0 } else { 1024 };
-            for step in &code {
-                let (read_number, stored) = ([read(0x20_0000 + 8 * n as u64, 8)], [write(stored, 8)]);
-                let memory: &[MemoryAccess] = match (step.1.op0_kind(), step.1.op1_kind()) {
-                    (OpKind::Memory, _) => &stored,
-                    (_, OpKind::Memory) if step.1.ip() == CODE => &read_number,
-                    (_, OpKind::Memory) => &[read(PLACE, 8)],
-                    _ => &[],
-                };
-                let jumps = step.1.mnemonic() == Mnemonic::Jne;
-                run.step(step, memory, jumps.then_some((true, CODE)));
-            }
+    let execute = |run: &mut Run, n: usize| {
+        let conflicts = period > 0 && n.is_multiple_of(period);
+        let stored = [write(PLACE + if conflicts { 0 } else { 1024 }, 8)];
+        let read_number = [read(0x20_0000 + 8 * n as u64, 8)];
+        for step in &code {
+            let memory: &[MemoryAccess] = match (step.1.op0_kind(), step.1.op1_kind()) {
+                (OpKind::Memory, _) => &stored,
+                (_, OpKind::Memory) if step.1.ip() == CODE => &read_number,
+                (_, OpKind::Memory) => &[read(PLACE, 8)],
+                _ => &[],
+            };
+            let jumps = step.1.mnemonic() == Mnemonic::Jne;
+            run.step(step, memory, jumps.then_some((true, CODE)));
         }
-        run.totals().cycles
-    });
-    (cycles[1] - cycles[0]) as f64 / times as f64
+    };
+    second_time(LOADS, &mut run, execute, |run| run.totals().cycles)
 }
 
 #[test]
@@ -72,20 +70,16 @@ fn chain_behind_known_stores(period: usize) -> f64 {
         a.mov(rax, qword_ptr(rdi + rax)).unwrap();
         a.jmp(CODE).unwrap();
     }));
-    let times = 4800;
-    let cycles = [(); 2].map(|()| {
-        for n in 0..times {
-            let conflicts = (100..260).contains(&n) && n % 20 == 0;
-            let known = n >= 300 && n % period == 0;
-            code[..5].iter().for_each(|step| run.step(step, &[], None));
-            run.step(&code[5], &[write(PLACE + if known { 0 } else { 1024 }, 8)], None);
-            run.step(&code[6], &[write(PLACE + if conflicts { 0 } else { 4160 }, 8)], None);
-            run.step(&code[7], &[read(PLACE, 8)], None);
-            run.step(&code[8], &[], Some((true, CODE)));
-        }
-        run.totals().cycles
-    });
-    (cycles[1] - cycles[0]) as f64 / times as f64
+    let execute = |run: &mut Run, n: usize| {
+        let conflicts = (100..260).contains(&n) && n.is_multiple_of(20);
+        let known = n >= 300 && n.is_multiple_of(period);
+        code[..5].iter().for_each(|step| run.step(step, &[], None));
+        run.step(&code[5], &[write(PLACE + if known { 0 } else { 1024 }, 8)], None);
+        run.step(&code[6], &[write(PLACE + if conflicts { 0 } else { 4160 }, 8)], None);
+        run.step(&code[7], &[read(PLACE, 8)], None);
+        run.step(&code[8], &[], Some((true, CODE)));
+    };
+    second_time(LOADS, &mut run, execute, |run| run.totals().cycles)
 }
 
 #[test]
@@ -104,19 +98,18 @@ fn scattered(lines: u64, hits: u64, apart: u64) -> f64 {
         a.mov(qword_ptr(rsi), r8).unwrap();
         a.jmp(CODE).unwrap();
     }));
-    let times = 20_000;
-    let cycles = [(); 2].map(|()| {
-        let mut random = Random(5);
-        for _ in 0..times {
-            run.step(&code[0], &[write(0x100_0000 + LINE * random.below(lines), 8)], None);
-            for hit in 0..hits {
-                run.step(&code[1], &[write(PLACE + apart * hit, 8)], None);
-            }
-            run.step(&code[2], &[], Some((true, CODE)));
+    let mut random = Random(5);
+    let execute = |run: &mut Run, n: usize| {
+        if n == 0 {
+            random = Random(5);
         }
-        run.totals().cycles
-    });
-    (cycles[1] - cycles[0]) as f64 / f64::from(times)
+        run.step(&code[0], &[write(0x100_0000 + LINE * random.below(lines), 8)], None);
+        for hit in 0..hits {
+            run.step(&code[1], &[write(PLACE + apart * hit, 8)], None);
+        }
+        run.step(&code[2], &[], Some((true, CODE)));
+    };
+    second_time(20_000, &mut run, execute, |run| run.totals().cycles)
 }
 
 /// Lines that the first level has do not wait for others, and those that it has not are not there when it is the

@@ -4,10 +4,10 @@
 
 mod common;
 
-use common::{CODE, Random, Run, about, assemble, block, describe, looped, new, read};
+use common::{CODE, Random, Run, about, assemble, block, describe, looped, new, read, second_time};
 use core_model::RAPTOR_COVE;
-use iced_x86::IcedError;
 use iced_x86::code_asm::*;
+use iced_x86::{Code, IcedError, Instruction, OpKind};
 use retire::{Block, Observer};
 
 /// Cycles of some instructions, twelve times in a loop.
@@ -221,36 +221,30 @@ fn misprediction_before_jumps(jumps: u64) -> f64 {
             a.je(CODE + 32).unwrap();
         }));
         let far: Vec<_> = (0..=jumps).map(|n| run.define(&jump_at(CODE + 64 * n + 32))).collect();
-        let (times, mut random) = (20_000, Random(7));
-        let cycles = [(); 2].map(|()| {
-            for n in 0..times {
-                let direction = random_direction && random.below(2) > 0;
-                for step in &parts[..4] {
-                    let byte = [read(0x10_0000 + n, 1)];
-                    run.step(
-                        step,
-                        if step.1.op1_kind() == iced_x86::OpKind::Memory { &byte } else { &[] },
-                        None,
-                    );
-                }
-                run.step(&parts[4], &[], Some((!direction, CODE + 32)));
-                for (n, jump) in far.iter().enumerate() {
-                    let target = CODE + if n as u64 == jumps { 0 } else { 64 * n as u64 + 96 };
-                    run.step(&jump[0], &[], Some((true, target)));
-                }
+        let mut random = Random(7);
+        let execute = |run: &mut Run, n: usize| {
+            let direction = random_direction && random.below(2) > 0;
+            let byte = [read(0x10_0000 + n as u64, 1)];
+            for step in &parts[..4] {
+                let loads = step.1.op1_kind() == OpKind::Memory;
+                run.step(step, if loads { &byte } else { &[] }, None);
             }
-            run.totals().cycles
-        });
-        (cycles[1] - cycles[0]) as f64 / times as f64
+            run.step(&parts[4], &[], Some((!direction, CODE + 32)));
+            for (n, jump) in far.iter().enumerate() {
+                let target = CODE + if n as u64 == jumps { 0 } else { 64 * n as u64 + 96 };
+                run.step(&jump[0], &[], Some((true, target)));
+            }
+        };
+        second_time(20_000, &mut run, execute, |run| run.totals().cycles)
     };
     (cycles(true) - cycles(false)) / 0.5
 }
 
-fn jump_at(address: u64) -> Vec<iced_x86::Instruction> {
-    let jump = iced_x86::Instruction::with_branch(iced_x86::Code::Jmp_rel8_64, address).unwrap();
-    let bytes =
-        iced_x86::BlockEncoder::encode(64, iced_x86::InstructionBlock::new(&[jump], address), 0).unwrap();
-    iced_x86::Decoder::with_ip(64, &bytes.code_buffer, address, 0).into_iter().collect()
+fn jump_at(address: u64) -> Vec<Instruction> {
+    let mut jump = Instruction::with_branch(Code::Jmp_rel8_64, address).unwrap();
+    jump.set_ip(address);
+    jump.set_len(2);
+    vec![jump]
 }
 
 #[test]

@@ -306,9 +306,9 @@ pub const ZEN3: Core = Core {
         joins_stores: 5,
         joins_runs: true,
         replays_loads: true,
-        // measured on Zen 4: 2 cycles a line from the second level, whether or not a modified one makes room for it.
         store_fill: [0, 0],
         store_prefetch: 0,
+        // measured on Zen 4: 2 cycles a line from the second level, whether or not a modified one makes room for it.
         l1_line_cycles: [2, 0],
         linear_tags: LinearTags::StackApart,
         dependent_loads: [5, 2],

@@ -5,6 +5,7 @@ mod answer;
 mod banks;
 mod caches;
 mod code;
+mod disambiguation;
 mod interface;
 mod limits;
 mod prefetch;

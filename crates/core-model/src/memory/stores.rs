@@ -5,17 +5,6 @@ use retire::MemoryAccess;
 
 /// Entries by bits 11:3 of the address, so that addresses that agree in their low 12 bits meet.
 const PLACES: usize = 512;
-/// Counters of loads, by the low bits of their addresses.
-const CAREFUL: usize = 256;
-/// Executions without a conflict after which a load runs ahead of stores again: measured on Raptor Cove, 16 after a
-/// conflict, 48 more if conflicts are frequent. Intel's patents US 7,590,825 and 8,549,263 have a saturating counter of
-/// four bits for the former, and a watchdog for the latter.
-const EXECUTIONS: u8 = 16;
-const MORE_EXECUTIONS: u8 = 48;
-/// Conflicts are frequent if the sum of so many for each, less the stores since, is more than `FREQUENT`. Measured on
-/// Raptor Cove: not with one in 200 stores, always with one in 96, with two within 20 and not within 64.
-const CONFLICT: u32 = 160;
-const FREQUENT: u32 = 300;
 /// Two neighbouring stores to any addresses reach the cache together.
 pub(crate) const ANYWHERE: u32 = 64;
 /// Stores that one to a part of four bytes can conflict with: measured on Zen 3.
@@ -64,25 +53,14 @@ pub(crate) enum Found {
     Alias,
 }
 
-/// Executions for which a load waits for older stores' addresses: those without a conflict, then more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Careful {
-    executions: u8,
-    more: u8,
-}
-
 #[derive(Debug)]
 pub(crate) struct Stores {
     places: Box<[Place; PLACES]>,
-    careful: Box<[Careful; CAREFUL]>,
     latest: u64,
     /// When all stores so far have their addresses.
     addressed: u64,
     /// Stores so far.
     count: u32,
-    /// How frequent loads were too early, and how many stores there were at the last one.
-    conflicts: u32,
-    conflict: u32,
     /// The last byte of the newest store.
     last_store: u64,
     /// The newest store reaches the cache together with the one before.
@@ -97,12 +75,9 @@ impl Stores {
     pub(crate) fn new() -> Self {
         Self {
             places: Box::new([Place::default(); PLACES]),
-            careful: Box::new([Careful::default(); CAREFUL]),
             latest: 0,
             addressed: 0,
             count: 0,
-            conflicts: 0,
-            conflict: 0,
             last_store: u64::MAX,
             joined: false,
             last_source: false,
@@ -179,16 +154,15 @@ impl Stores {
         (before > 0 && (before..=before + within).contains(&data)).then_some(before)
     }
 
-    /// True if a store does not have its address yet.
-    #[inline]
-    pub(crate) fn are_overtaken(&self, at: u64) -> bool {
-        at < self.addressed
-    }
-
     /// When all stores so far have their addresses.
     #[inline]
     pub(crate) fn all_addressed(&self) -> u64 {
         self.addressed
+    }
+
+    /// Stores so far.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
     }
 
     /// True if the newest store was to this line.
@@ -303,49 +277,6 @@ impl Stores {
             0 => Found::Nothing,
             _ if covered == missing && one => Found::Forward { data, addressed, odd, store },
             _ => Found::Blocked { committed },
-        }
-    }
-
-    /// True if the load at this address waits for the addresses of older stores, because it was too early not long
-    /// ago.
-    #[inline]
-    pub(crate) fn is_careful(&self, rip: u64) -> bool {
-        self.careful[rip as usize % CAREFUL] != Careful::default()
-    }
-
-    /// The load at this address was too early, or would have been if it had not waited.
-    pub(crate) fn was_early(&mut self, rip: u64) {
-        let careful = &mut self.careful[rip as usize % CAREFUL];
-        if *careful == Careful::default() {
-            let since = self.count.wrapping_sub(self.conflict);
-            self.conflicts = self.conflicts.saturating_sub(since) + CONFLICT;
-            self.conflict = self.count;
-            careful.more = u8::from(self.conflicts > FREQUENT);
-        }
-        careful.executions = EXECUTIONS;
-        if careful.more > 0 {
-            careful.more = MORE_EXECUTIONS;
-        }
-    }
-
-    /// The load at this address, which waited, read from a store of which it would have known the address. While it
-    /// has more to wait that counts as a conflict: measured, with one such load in four it never runs ahead again, with
-    /// one in 32 it does.
-    pub(crate) fn was_dependent(&mut self, rip: u64) {
-        let careful = &mut self.careful[rip as usize % CAREFUL];
-        if careful.more > 0 {
-            careful.executions = EXECUTIONS;
-        }
-    }
-
-    /// The load at this address read from no older store.
-    #[inline]
-    pub(crate) fn was_independent(&mut self, rip: u64) {
-        let careful = &mut self.careful[rip as usize % CAREFUL];
-        if careful.executions > 0 {
-            careful.executions -= 1;
-        } else {
-            careful.more = careful.more.saturating_sub(1);
         }
     }
 }

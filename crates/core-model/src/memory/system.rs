@@ -4,6 +4,7 @@ use super::aliases::{self, Aliases};
 use super::banks::Banks;
 use super::caches::{Asker, Caches, Level};
 use super::code::CodeCaches;
+use super::disambiguation::Disambiguation;
 use super::interface::{Destination, Entered, Entry, Loaded, Loads, MemoryPort, Stored};
 use super::renaming::{Connections, Follow};
 use super::store_buffer::StoreBuffer;
@@ -27,6 +28,7 @@ pub(crate) struct MemorySystem {
     pub(crate) caches: Caches,
     pub(crate) code: CodeCaches,
     stores: Stores,
+    disambiguation: Disambiguation,
     connections: Connections,
     /// Linear addresses of the first level, where they matter.
     aliases: Option<Aliases>,
@@ -298,6 +300,7 @@ impl MemorySystem {
             caches: Caches::new(core),
             code: CodeCaches::new(core),
             stores: Stores::new(),
+            disambiguation: Disambiguation::new(),
             connections: Connections::new(core.memory.renames_memory),
             aliases: match core.memory.linear_tags {
                 LinearTags::None => None,
@@ -392,7 +395,7 @@ impl MemorySystem {
             return loaded;
         }
         let ready = issued + translation;
-        let careful = self.stores.is_careful(rip);
+        let careful = self.disambiguation.is_careful(rip);
         let at = if careful { ready.max(self.stores.all_addressed() + 1) } else { ready };
         if at > ready {
             loaded.delay += at - ready;
@@ -400,9 +403,9 @@ impl MemorySystem {
         }
         loaded.twice = memory.overtaking_loads
             && destination != Destination::Vector
-            && self.stores.are_overtaken(issued);
+            && issued < self.stores.all_addressed();
         match self.stores.find(access.linear, access.size, ready) {
-            Found::Nothing => self.stores.was_independent(rip),
+            Found::Nothing => self.disambiguation.was_independent(rip),
             Found::Forward { data, store, .. } if self.connections.connects(rip, follow, since, store) => {
                 // Renaming has connected the two: the value is there as soon as the store has it.
                 loaded.data = data.saturating_sub(issued);
@@ -429,9 +432,9 @@ impl MemorySystem {
                     loaded.early = early;
                 }
                 if early {
-                    self.stores.was_early(rip);
+                    self.disambiguation.was_early(rip, self.stores.count());
                 } else if careful {
-                    self.stores.was_dependent(rip);
+                    self.disambiguation.was_dependent(rip);
                 }
                 let forward = memory.store_forward.cycles(destination);
                 // It waits for the data: see `Memory::store_forward_again`.

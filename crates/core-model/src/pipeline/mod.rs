@@ -701,7 +701,7 @@ impl Shaped for Pipeline {
         let mixed = u64::from(self.mixed.0) << 1 | u64::from(self.mixed.1);
         let length = mixed << 16 | u64::from(self.dependent) << 8 | u64::from(self.fusible_length);
         shape.push(length << 32 | u64::from(self.marked) << 16 | u64::from(self.stack_offset as u16));
-        if self.core.front_end.dispatched_lines > 0 {
+        if self.limits_lines {
             // Those of an older cycle do not matter.
             let lines = if self.lines_cycle == now { self.lines } else { 0 };
             shape.extend([self.line, lines.into()]);
@@ -726,7 +726,7 @@ impl Shaped for Pipeline {
         (self.dependent, self.fusible_length) = ((word >> 40) as u8, (word >> 32) as u8);
         self.mixed = ((word >> 49) as u8, word >> 48 & 1 == 1);
         (self.marked, self.stack_offset) = ((word >> 16) as u16, word as u16 as i16);
-        if self.core.front_end.dispatched_lines > 0 {
+        if self.limits_lines {
             (self.line, self.lines) = (shape.next(), shape.next() as u8);
             self.lines_cycle = if self.lines > 0 { now } else { u64::MAX };
         }

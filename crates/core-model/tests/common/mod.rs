@@ -189,6 +189,20 @@ fn accesses(instruction: &Instruction) -> Vec<MemoryAccess> {
     }
 }
 
+/// Cycles of each of some executions, by number, the second time that all of them are executed.
+pub(crate) fn second_time<T>(
+    times: usize,
+    on: &mut T,
+    mut execute: impl FnMut(&mut T, usize),
+    cycles: impl Fn(&mut T) -> u64,
+) -> f64 {
+    let ends = [(); 2].map(|()| {
+        (0..times).for_each(|n| execute(on, n));
+        cycles(on)
+    });
+    (ends[1] - ends[0]) as f64 / times as f64
+}
+
 /// Cycles of each pass of a loop of so many instructions.
 pub(crate) fn per_pass<T>(
     instructions: usize,
@@ -197,11 +211,7 @@ pub(crate) fn per_pass<T>(
     cycles: impl Fn(&mut T) -> u64,
 ) -> f64 {
     let passes = (INSTRUCTIONS / instructions).clamp(*PASSES.start(), *PASSES.end());
-    let ends = [(); 2].map(|()| {
-        (0..passes).for_each(|_| pass(on));
-        cycles(on)
-    });
-    (ends[1] - ends[0]) as f64 / passes as f64
+    second_time(passes, on, |on, _| pass(on), cycles)
 }
 
 /// Cycles of some instructions on a core, in a loop of some copies; what they access is one place, by displacement.
