@@ -49,6 +49,23 @@ fn a_load_by_the_registers_of_its_store_has_the_value_from_renaming() {
     assert!(chain(true) > 200.0, "{}", chain(true));
 }
 
+/// The root waits for the division of the turn before, but the divider does not wait for the root.
+#[test]
+fn a_division_goes_ahead_of_an_older_one_that_waits() {
+    let turn = |waits: bool| {
+        cycles(move |a: &mut CodeAssembler| {
+            if !waits {
+                a.xorps(xmm0, xmm0).unwrap();
+            }
+            a.sqrtsd(xmm0, xmm1).unwrap();
+            a.movaps(xmm0, xmm1).unwrap();
+            a.divsd(xmm0, xmm1).unwrap();
+        })
+    };
+    about(turn(false), 13.0);
+    about(turn(true), 13.0);
+}
+
 #[test]
 fn as_many_stores_as_renaming_looks_back() {
     let behind = |stores: u32| {

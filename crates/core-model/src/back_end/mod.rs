@@ -634,16 +634,22 @@ impl BackEnd {
         self.ready[usize::from(register) % RESOURCES] = issued + 1;
     }
 
-    /// Waits for a divider, and keeps it busy; when the division begins.
+    /// Waits for a divider, and keeps it busy; when the division begins. One whose operands are there goes ahead of
+    /// older ones that wait for theirs, if it is over before those begin.
     pub(crate) fn divide(&mut self, start: u64, cycles: u16, integer: bool) -> u64 {
         let (free, divider) = if integer {
             (&mut self.integer_divider, INTEGER_DIVIDER)
         } else {
             (&mut self.fp_divider, FP_DIVIDER)
         };
-        let begin = start.max(*free);
-        *free = begin + u64::from(cycles);
-        let end = *free;
+        let cycles = u64::from(cycles);
+        let begin = if start < *free && *free <= self.ports.horizon() {
+            self.activity.gap(divider, start.max(self.ports.base()), cycles, *free)
+        } else {
+            start.max(*free)
+        };
+        let end = begin + cycles;
+        *free = end.max(*free);
         self.note(divider..divider + 1, begin, end);
         begin
     }

@@ -75,6 +75,21 @@ impl<const N: usize> CycleBits<N> {
         }
     }
 
+    /// From `from` on the first of so many cycles in a row, before `end` or from it on, in which a thing is not.
+    pub(crate) fn gap(&self, thing: usize, from: u64, cycles: u64, end: u64) -> u64 {
+        let (mut begin, mut cycle) = (from, from);
+        while cycle < end && cycle - begin < cycles {
+            let set = self.words[word_of(cycle)][thing % N] >> (cycle % 64);
+            let clear = u64::from(set.trailing_zeros()).min(64 - cycle % 64);
+            cycle += clear;
+            if set != 0 && cycle - begin < cycles {
+                cycle += u64::from((set >> clear).trailing_ones());
+                begin = cycle;
+            }
+        }
+        begin
+    }
+
     /// Takes some cycles of a word out.
     #[inline(always)]
     pub(crate) fn take(&mut self, word: usize, cycles: u64) -> [u64; N] {
@@ -156,5 +171,33 @@ pub(crate) fn for_each_bit(mut bits: u64, mut each: impl FnMut(usize)) {
     while bits != 0 {
         each(bits.trailing_zeros() as usize);
         bits &= bits - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_is_the_first_one_that_is_long_enough() {
+        let mut state = 1_u64;
+        for _ in 0..2000 {
+            let mut bits = CycleBits::<1>::new();
+            let mut random = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) % below
+            };
+            let start = 3900 + random(300);
+            let mut end = start;
+            for _ in 0..random(6) {
+                let from = end + random(90);
+                end = from + 1 + random(90);
+                bits.set_all(0..1, from, end);
+            }
+            let cycles = 1 + random(80);
+            let is_clear = |cycle: u64| bits.word(word_of(cycle))[0] >> (cycle % 64) & 1 == 0;
+            let naive = (start..).find(|&from| (from..from + cycles).all(is_clear)).unwrap_or(0);
+            assert_eq!(bits.gap(0, start, cycles, end), naive);
+        }
     }
 }
