@@ -83,8 +83,16 @@ impl Domains {
             if Kind::makes_flags(prepared) {
                 self.logic = Kind::of(prepared) == Kind::Logic;
             }
-            if Kind::is_noted(prepared) || self.pending & prepared.first_results != 0 {
-                self.note_kind(prepared);
+            let results = prepared.first_results;
+            if Kind::is_noted(prepared) {
+                match prepared.register_file {
+                    RegisterFile::Vector => self.note_kind(prepared),
+                    _ => self.pending |= results,
+                }
+            } else if self.pending != 0 {
+                let moves = Kind::of(prepared) == Kind::Move;
+                let inherits = moves && prepared.rest.sources & RegisterSet::from(self.pending) != 0;
+                self.pending = self.pending & !results | if inherits { results } else { 0 };
             }
         } else if self.crosses && prepared.register_file == RegisterFile::Vector {
             let (domain, apart) = (prepared.rest.domain, matches!(self.bypass, Bypass::Sums(_)));
@@ -96,15 +104,9 @@ impl Domains {
     #[inline(never)]
     fn note_kind(&mut self, prepared: &Prepared) {
         let kind = Kind::of(prepared);
-        if prepared.register_file == RegisterFile::Vector {
-            let sum = kind == Kind::Sum;
-            let domains = [sum || kind == Kind::Integer, sum || kind == Kind::Float];
-            self.note_vectors(prepared, domains, kind == Kind::Move);
-            return;
-        }
-        let inherits = kind == Kind::Move && prepared.rest.sources & RegisterSet::from(self.pending) != 0;
-        let has = kind == Kind::Constant || inherits;
-        self.pending = self.pending & !prepared.first_results | if has { prepared.first_results } else { 0 };
+        let sum = kind == Kind::Sum;
+        let domains = [sum || kind == Kind::Integer, sum || kind == Kind::Float];
+        self.note_vectors(prepared, domains, kind == Kind::Move);
     }
 
     fn note_vectors(&mut self, prepared: &Prepared, domains: [bool; 2], moves: bool) {

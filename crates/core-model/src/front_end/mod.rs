@@ -4,7 +4,7 @@ mod line;
 mod two_ahead;
 
 use crate::core::Core;
-use crate::instruction::Traits;
+use crate::instruction::{Prepared, Traits};
 use crate::memory::{Entry, MemoryPort};
 use crate::predictor::Outcome;
 use crate::state::packed::{Packer, Unpacker};
@@ -29,18 +29,14 @@ const LEAD: u64 = 8;
 /// Places for uops between front end and allocation: more than any core has.
 const QUEUE: usize = 256;
 
-/// Where an instruction is, and how long.
+/// Where an instruction is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct Place<'a> {
     pub(crate) linear: u64,
     pub(crate) physical: u64,
     /// Log2 of the size of its page.
     pub(crate) page: u8,
-    pub(crate) length: u8,
-    /// Constants that it takes room for in an entry of the uop cache.
-    pub(crate) constants: u8,
-    /// Where its opcode is, in bytes from its start; 3 for farther.
-    pub(crate) opcode: u8,
+    pub(crate) prepared: &'a Prepared,
 }
 
 /// Where uops come from.
@@ -163,16 +159,15 @@ impl FrontEnd {
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         traits: Traits,
-        place: Place,
+        place: &Place<'_>,
         slots: u32,
     ) -> u64 {
         // The queue is full until the instruction that had this place has left.
         let room = self.left[self.entered.wrapping_sub(self.queue) % QUEUE];
         self.pass(totals, room);
-        let Place { physical, constants, .. } = place;
-        let takes = [slots.min(1), constants.into()];
+        let takes = [slots.min(1), place.prepared.constants().into()];
         let full = self.has_room_for_few && self.of_line.room.is_full(takes);
-        if (physical >> self.piece_shift != self.piece || full) && self.path != Path::Loop {
+        if (place.physical >> self.piece_shift != self.piece || full) && self.path != Path::Loop {
             self.enter(port, totals, place, full);
         }
         if self.has_room_for_few {
@@ -223,7 +218,7 @@ impl FrontEnd {
     }
 
     #[inline(never)]
-    fn make(&mut self, totals: &mut CoreTotals, traits: Traits, place: Place, slots: u32) {
+    fn make(&mut self, totals: &mut CoreTotals, traits: Traits, place: &Place<'_>, slots: u32) {
         if traits.intersects(Traits::MICROCODED) {
             self.sequence(totals, slots);
         } else {
@@ -240,8 +235,8 @@ impl FrontEnd {
 
     /// Another piece of code: from the uop cache or from the decoders.
     #[inline(never)]
-    fn enter(&mut self, port: &mut impl MemoryPort, totals: &mut CoreTotals, place: Place, full: bool) {
-        let Place { linear, physical, page: page_size, .. } = place;
+    fn enter(&mut self, port: &mut impl MemoryPort, totals: &mut CoreTotals, place: &Place<'_>, full: bool) {
+        let Place { linear, physical, page: page_size, .. } = *place;
         let page = linear >> page_size.clamp(12, 30);
         let line = physical >> 6;
         let switch = match self.path {
@@ -358,7 +353,7 @@ impl FrontEnd {
     }
 
     #[inline]
-    fn decode(&mut self, totals: &mut CoreTotals, traits: Traits, place: Place, slots: u32) {
+    fn decode(&mut self, totals: &mut CoreTotals, traits: Traits, place: &Place<'_>, slots: u32) {
         let parameters = &self.core.front_end;
         if traits.intersects(Traits::LENGTH_CHANGING) {
             totals.length_changing_prefixes += 1;
@@ -369,7 +364,7 @@ impl FrontEnd {
             self.pass(totals, split);
         }
         // What has been split takes no room among the bytes of a cycle.
-        let bytes = if parameters.predecode_width > 0 { 0 } else { u32::from(place.length) };
+        let bytes = if parameters.predecode_width > 0 { 0 } else { u32::from(place.prepared.length()) };
         let complex = slots > parameters.simple_uops && self.used > 0;
         if complex
             || self.used.saturating_sub(self.beyond) >= parameters.decode_width
@@ -389,8 +384,9 @@ impl FrontEnd {
     /// When an instruction can be decoded: an aligned block of code is split into the instructions that end there in a
     /// cycle, or in more if it has more than `width` of them. One that goes on in the next block takes a place in that,
     /// but it takes a cycle of this one as well if its opcode is here, and none of the `width` is left (uiCA).
-    fn split(&mut self, width: u32, place: Place) -> u64 {
-        let Place { linear, length, opcode, .. } = place;
+    fn split(&mut self, width: u32, place: &Place<'_>) -> u64 {
+        let Place { linear, prepared, .. } = *place;
+        let (length, opcode) = (prepared.length(), prepared.opcode());
         let block = (linear + u64::from(length) - 1) >> self.block_shift;
         if block != self.block {
             if self.split_count == width && (linear + u64::from(opcode)) >> self.block_shift == self.block {

@@ -1,7 +1,7 @@
 //! Answers as numbers, to find out whether they are the same as before.
 
 use super::caches::Level;
-use super::interface::{Entered, Loaded, Stored};
+use super::interface::{Entered, LoadFlags, Loaded, Stored};
 use crate::predictor::Outcome;
 use retire::Branch;
 
@@ -39,32 +39,20 @@ impl Answer for Entered {
 impl Answer for Option<Loaded> {
     #[inline]
     fn code(&self) -> Option<u64> {
-        let Some(Loaded { delay, level, any, held, data, walked, early, renamed, again, twice, conflict }) =
-            *self
-        else {
-            return Some(NOTHING);
-        };
-        let flags = [any, held, walked, early, renamed, twice, conflict];
-        let flags = flags.iter().fold(level as u64, |word, &flag| word << 1 | u64::from(flag));
+        let Some(Loaded { delay, level, flags, data, again }) = *self else { return Some(NOTHING) };
+        let flags = (level as u64) << 7 | u64::from(flags.bits());
         pack(pack(pack(flags, again.into(), 4)?, delay, 24)?, data, 24)
     }
 
     fn of_code(code: u64) -> Option<Self> {
-        let flag = |bit: u32| code >> (52 + bit) & 1 == 1;
         if code == NOTHING {
             return Some(None);
         }
         Some(Some(Loaded {
             delay: code >> 24 & 0xFF_FFFF,
             level: Level::of_number(code >> 59)?,
-            any: flag(6),
-            held: flag(5),
+            flags: LoadFlags::from_bits_truncate((code >> 52) as u8),
             data: code & 0xFF_FFFF,
-            walked: flag(4),
-            early: flag(3),
-            renamed: flag(2),
-            twice: flag(1),
-            conflict: flag(0),
             again: (code >> 48 & 15) as u8,
         }))
     }

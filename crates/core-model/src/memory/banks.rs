@@ -8,10 +8,14 @@ const CYCLES: usize = 256;
 /// Log2 of the bytes of a bank.
 const SHIFT: u32 = 2;
 
-/// What loads read in a cycle: a bit for each bank.
+/// What loads read in a cycle.
 #[derive(Debug, Clone, Copy, Default)]
 struct Reads {
     cycle: u64,
+    /// The first two loads, which nothing else is looked at for: places in the line, and sizes.
+    loads: [(u8, u8); 2],
+    count: u8,
+    /// A bit for each bank that two loads or more read, or that one does, from the third load on.
     once: u16,
     twice: u16,
 }
@@ -30,23 +34,51 @@ impl Banks {
     /// The first cycle from `at` in which a load can read all its banks, which it does then. It is within a line.
     #[inline]
     pub(super) fn read(&mut self, linear: u64, size: u8, at: u64) -> u64 {
-        let first = linear % 64;
-        let last = first + u64::from(size.max(1)) - 1;
-        let banks = ((2_u32 << (last >> SHIFT).min(15)) - (1 << (first >> SHIFT))) as u16;
+        let load = ((linear % 64) as u8, size);
+        let reads = &mut self.reads[at as usize % CYCLES];
+        if reads.cycle != at {
+            (reads.cycle, reads.loads[0], reads.count) = (at, load, 1);
+        } else if reads.count == 1 {
+            (reads.loads[1], reads.count) = (load, 2);
+        } else {
+            return self.read_later(load, at);
+        }
+        at
+    }
+
+    #[inline(never)]
+    fn read_later(&mut self, load: (u8, u8), at: u64) -> u64 {
+        let wanted = banks(load);
         let mut cycle = at;
         loop {
             let reads = &mut self.reads[cycle as usize % CYCLES];
             if reads.cycle != cycle {
-                *reads = Reads { cycle, once: 0, twice: 0 };
+                (reads.cycle, reads.count) = (cycle, 0);
             }
-            if reads.twice & banks == 0 {
-                reads.twice |= reads.once & banks;
-                reads.once |= banks;
+            if reads.count < 2 {
+                reads.loads[usize::from(reads.count)] = load;
+                reads.count += 1;
+                return cycle;
+            }
+            if reads.count == 2 {
+                let [first, second] = reads.loads.map(banks);
+                (reads.once, reads.twice) = (first | second, first & second);
+            }
+            if reads.twice & wanted == 0 {
+                reads.twice |= reads.once & wanted;
+                reads.once |= wanted;
+                reads.count = 3;
                 return cycle;
             }
             cycle += 1;
         }
     }
+}
+
+/// The banks of a load, by its place in the line and its size: a bit for each.
+fn banks((first, size): (u8, u8)) -> u16 {
+    let last = first + size.max(1) - 1;
+    ((2_u32 << (last >> SHIFT).min(15)) - (1 << (first >> SHIFT))) as u16
 }
 
 #[cfg(test)]

@@ -63,8 +63,7 @@ impl Disambiguation {
         }
     }
 
-    /// The load at this address read from no older store.
-    #[inline]
+    /// The load at this address, which waited, read from no older store.
     pub(super) fn was_independent(&mut self, rip: u64) {
         let careful = &mut self.loads[rip as usize % LOADS];
         if careful.executions > 0 {

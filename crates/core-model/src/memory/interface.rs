@@ -7,6 +7,7 @@ use crate::core::Forwarding;
 use crate::instruction::{Execution, Prepared};
 use crate::predictor::Outcome;
 use crate::totals::CoreTotals;
+use bitflags::bitflags;
 use retire::{Branch, MemoryAccess};
 
 /// Fetch goes on in another piece of code.
@@ -86,40 +87,43 @@ pub(crate) struct Loaded {
     /// Cycles in addition to a hit of the first level.
     pub(crate) delay: u64,
     pub(crate) level: Level,
-    /// There was one.
-    pub(crate) any: bool,
-    /// Waited for a store, a translation or a device.
-    pub(crate) held: bool,
+    pub(crate) flags: LoadFlags,
     /// Waited so long for the value of a store that it is forwarded from: that is no wait for memory.
     pub(crate) data: u64,
-    pub(super) walked: bool,
-    /// A load was executed before the store that it reads from had its address.
-    pub(crate) early: bool,
-    /// Renaming has connected it with a store, whose value it has after `data` cycles.
-    pub(crate) renamed: bool,
     /// How often it takes a port again, 15 at most.
     pub(crate) again: u8,
-    /// It takes a port twice, and its value does not wait for that: an older store did not have its address yet, or
-    /// its value comes from a store.
-    pub(crate) twice: bool,
-    /// Others read the same bank of the cache when it began: it takes a port again when it can.
-    pub(crate) conflict: bool,
 }
 
 impl Loaded {
-    pub(crate) const NOTHING: Self = Self {
-        delay: 0,
-        level: Level::L1,
-        any: false,
-        held: false,
-        data: 0,
-        walked: false,
-        early: false,
-        renamed: false,
-        again: 0,
-        twice: false,
-        conflict: false,
-    };
+    pub(crate) const NOTHING: Self =
+        Self { delay: 0, level: Level::L1, flags: LoadFlags::empty(), data: 0, again: 0 };
+
+    #[inline(always)]
+    pub(crate) fn is(&self, flag: LoadFlags) -> bool {
+        self.flags.intersects(flag)
+    }
+}
+
+bitflags! {
+    /// What is so or not of the loads of an instruction.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct LoadFlags: u8 {
+        /// There was one.
+        const ANY = 1 << 0;
+        /// Waited for a store, a translation or a device.
+        const HELD = 1 << 1;
+        /// Walked page tables.
+        const WALKED = 1 << 2;
+        /// A load was executed before the store that it reads from had its address.
+        const EARLY = 1 << 3;
+        /// Renaming has connected it with a store, whose value it has after `data` cycles.
+        const RENAMED = 1 << 4;
+        /// It takes a port twice, and its value does not wait for that: an older store did not have its address yet,
+        /// or its value comes from a store.
+        const TWICE = 1 << 5;
+        /// Others read the same bank of the cache when it began: it takes a port again when it can.
+        const CONFLICT = 1 << 6;
+    }
 }
 
 /// What a store met.

@@ -19,7 +19,7 @@ mod warming;
 pub(crate) use answer::{Answer, NO_CODE, branch_code};
 pub(crate) use caches::Level;
 pub(crate) use code::{BARRED_SHIFT, Room};
-pub(crate) use interface::{Destination, Entered, Entry, Loaded, Loads, MemoryPort, Stored};
+pub(crate) use interface::{Destination, Entered, Entry, LoadFlags, Loaded, Loads, MemoryPort, Stored};
 pub(crate) use renaming::Follow;
 pub(crate) use stores::StoreTimes;
 pub(crate) use system::MemorySystem;

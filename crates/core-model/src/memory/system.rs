@@ -5,7 +5,7 @@ use super::banks::Banks;
 use super::caches::{Asker, Caches, Level};
 use super::code::CodeCaches;
 use super::disambiguation::Disambiguation;
-use super::interface::{Destination, Entered, Entry, Loaded, Loads, MemoryPort, Stored};
+use super::interface::{Destination, Entered, Entry, LoadFlags, Loaded, Loads, MemoryPort, Stored};
 use super::renaming::{Connections, Follow};
 use super::store_buffer::StoreBuffer;
 use super::stores::{ANYWHERE, Found, StoreTimes, Stores};
@@ -239,7 +239,7 @@ impl MemoryPort for MemorySystem {
             && !(access.write || lock || crosses_line(access) || access.linear.is_multiple_of(PAGE))
         {
             // As most loads are.
-            let loaded = Loaded { any: true, ..self.load_from_bank(totals, execution.rip, access, loads) };
+            let loaded = self.load(totals, execution.rip, access, loads);
             self.loads_since_lock = true;
             self.count_load(totals, &loaded, loads.latency);
             return Some(loaded);
@@ -248,22 +248,12 @@ impl MemoryPort for MemorySystem {
         let [line_ports, page_ports] = self.core.memory.split_ports;
         let mut all = Loaded::NOTHING;
         for access in execution.memory.iter().filter(|access| !access.write) {
-            all.any = true;
-            let loaded = if crosses_line(access) {
-                self.load(totals, execution.rip, access, loads)
-            } else {
-                self.load_from_bank(totals, execution.rip, access, loads)
-            };
+            let loaded = self.load(totals, execution.rip, access, loads);
             all.delay = all.delay.max(loaded.delay);
             all.level = all.level.max(loaded.level);
-            all.held |= loaded.held;
+            all.flags |= loaded.flags;
             all.data = all.data.max(loaded.data);
-            all.walked |= loaded.walked;
-            all.early |= loaded.early;
-            all.renamed |= loaded.renamed;
             all.again = all.again.max(loaded.again);
-            all.twice |= loaded.twice;
-            all.conflict |= loaded.conflict;
             if crosses_line(access) {
                 totals.split_loads += 1;
                 totals.split_locks += u64::from(lock);
@@ -283,9 +273,9 @@ impl MemoryPort for MemorySystem {
         if lock {
             all.delay += self.lock_delay(execution.memory, issued);
         } else {
-            self.loads_since_lock |= all.any;
+            self.loads_since_lock |= all.is(LoadFlags::ANY);
         }
-        if all.any {
+        if all.is(LoadFlags::ANY) {
             self.count_load(totals, &all, loads.latency);
         }
         Some(all)
@@ -343,41 +333,38 @@ impl MemorySystem {
         totals.slow_loads += u64::from(cycles > self.slow_load);
     }
 
-    /// One load within a line, which waits until it can read its banks of the cache.
-    #[inline]
-    fn load_from_bank(
-        &mut self,
-        totals: &mut CoreTotals,
-        rip: u64,
-        access: &MemoryAccess,
-        loads: Loads,
-    ) -> Loaded {
-        let Some(banks) = &mut self.banks else { return self.load(totals, rip, access, loads) };
-        let issued = banks.read(access.linear, access.size, loads.issued);
-        let mut loaded = self.load(totals, rip, access, Loads { issued, ..loads });
+    /// One load, which waits until it can read its banks of the cache if it is within a line.
+    fn load(&mut self, totals: &mut CoreTotals, rip: u64, access: &MemoryAccess, loads: Loads) -> Loaded {
+        let issued = match &mut self.banks {
+            Some(banks) if !crosses_line(access) => banks.read(access.linear, access.size, loads.issued),
+            _ => loads.issued,
+        };
         let late = issued - loads.issued;
+        let mut loaded = self.find(totals, rip, access, Loads { issued, ..loads });
         if late > 0 {
             loaded.data += if loaded.data > 0 { late } else { 0 };
-            loaded.conflict = !loaded.renamed;
-            loaded.delay += if loaded.conflict { late } else { 0 };
+            if !loaded.is(LoadFlags::RENAMED) {
+                loaded.flags |= LoadFlags::CONFLICT;
+                loaded.delay += late;
+            }
         }
         loaded
     }
 
-    /// True if a load that takes its value from a store takes a port once more.
+    /// Whether a load that takes its value from a store takes a port once more.
     #[inline]
-    fn forwarded_again(&mut self) -> bool {
+    fn forwarded_again(&mut self) -> LoadFlags {
         let among = self.core.memory.forwarded_loads;
         if among == 0 {
-            return false;
+            return LoadFlags::empty();
         }
         self.forwarded = (self.forwarded + 1) % among;
-        self.forwarded == 0
+        if self.forwarded == 0 { LoadFlags::TWICE } else { LoadFlags::empty() }
     }
 
-    /// One load.
-    #[inline]
-    fn load(
+    /// Finds what a load reads in a store or in the caches.
+    #[inline(always)]
+    fn find(
         &mut self,
         totals: &mut CoreTotals,
         rip: u64,
@@ -387,11 +374,14 @@ impl MemorySystem {
         let latency = u64::from(latency);
         let (translation, walked) =
             self.tlbs.translate(totals, Purpose::Load, access.linear, access.page, issued);
-        let mut loaded = Loaded { delay: translation, held: translation > 0, walked, ..Loaded::NOTHING };
+        let mut flags = LoadFlags::ANY;
+        flags.set(LoadFlags::HELD, translation > 0);
+        flags.set(LoadFlags::WALKED, walked);
+        let mut loaded = Loaded { delay: translation, flags, ..Loaded::NOTHING };
         let memory = &self.core.memory;
         if access.uncached {
             loaded.delay += u64::from(memory.uncached_latency);
-            loaded.held = true;
+            loaded.flags |= LoadFlags::HELD;
             return loaded;
         }
         let ready = issued + translation;
@@ -399,18 +389,21 @@ impl MemorySystem {
         let at = if careful { ready.max(self.stores.all_addressed() + 1) } else { ready };
         if at > ready {
             loaded.delay += at - ready;
-            loaded.held = true;
+            loaded.flags |= LoadFlags::HELD;
         }
-        loaded.twice = memory.overtaking_loads
+        if memory.overtaking_loads
             && destination != Destination::Vector
-            && issued < self.stores.all_addressed();
+            && issued < self.stores.all_addressed()
+        {
+            loaded.flags |= LoadFlags::TWICE;
+        }
         match self.stores.find(access.linear, access.size, ready) {
-            Found::Nothing => self.disambiguation.was_independent(rip),
+            Found::Nothing if careful => self.disambiguation.was_independent(rip),
+            Found::Nothing => {}
             Found::Forward { data, store, .. } if self.connections.connects(rip, follow, since, store) => {
                 // Renaming has connected the two: the value is there as soon as the store has it.
                 loaded.data = data.saturating_sub(issued);
-                loaded.renamed = true;
-                loaded.twice |= self.forwarded_again();
+                loaded.flags |= LoadFlags::RENAMED | self.forwarded_again();
                 // The next store to its place goes alone; where registers and displacements tell what to connect, not
                 // if the load is that of an operation in place.
                 if let MemoryRenaming::Predicted { accesses: RenamedAccesses::Whole, distance, .. } =
@@ -428,10 +421,9 @@ impl MemorySystem {
                 let early = addressed > ready + 2;
                 if careful {
                     from = from.max(at);
-                } else {
-                    loaded.early = early;
                 }
                 if early {
+                    loaded.flags.set(LoadFlags::EARLY, !careful);
                     self.disambiguation.was_early(rip, self.stores.count());
                 } else if careful {
                     self.disambiguation.was_dependent(rip);
@@ -450,7 +442,7 @@ impl MemorySystem {
                     }
                     self.stores.was_forwarded(access.linear, ready);
                 }
-                loaded.twice |= self.forwarded_again();
+                loaded.flags |= self.forwarded_again();
                 loaded.data = from.saturating_sub(issued);
                 loaded.delay = loaded.delay.max(ready.saturating_sub(issued + latency));
                 // The line is used, but no instruction waits for it.
@@ -466,13 +458,13 @@ impl MemorySystem {
                 let cycles = if destination == Destination::Vector { other } else { general };
                 let block = committed.max(at) + u64::from(cycles) - at;
                 loaded.delay += block;
-                loaded.held = true;
+                loaded.flags |= LoadFlags::HELD;
                 return loaded;
             }
             Found::Alias => {
                 totals.alias_blocks += 1;
                 loaded.delay += u64::from(memory.alias_block);
-                loaded.held = true;
+                loaded.flags |= LoadFlags::HELD;
             }
         }
         let line = access.physical >> 6;
@@ -517,7 +509,7 @@ fn along(curve: &[(u32, u32)], bytes: u64) -> u64 {
 
 #[inline]
 fn classify(totals: &mut CoreTotals, loaded: &Loaded) {
-    totals.second_level_tlb_miss_loads += u64::from(loaded.walked);
+    totals.second_level_tlb_miss_loads += u64::from(loaded.is(LoadFlags::WALKED));
     match loaded.level {
         Level::L1 => totals.l1_hits += 1,
         Level::FillBuffer => totals.fill_buffer_hits += 1,

@@ -2,7 +2,7 @@
 
 use crate::core::LinearTags;
 use crate::instruction::{Executed, Execution, NEVER, Prepared, Traits};
-use crate::memory::{Destination, Level, Loaded, Loads, MemoryPort, StoreTimes};
+use crate::memory::{Destination, Level, LoadFlags, Loaded, Loads, MemoryPort, StoreTimes};
 use crate::pipeline::{Origin, Pipeline};
 use crate::table::Uops;
 use crate::totals::CoreTotals;
@@ -90,15 +90,17 @@ impl Pipeline {
                 port.loads(totals, execution, Loads { latency, lock, destination, follow, since, issued })
             };
             if let Some(loaded) = loaded {
-                if loaded.any {
+                if loaded.is(LoadFlags::ANY) {
                     let missed = loaded.level.misses();
                     self.back_end.outstanding(issued + loaded.data, issued + load + loaded.delay, missed);
                 }
                 from += loaded.delay;
-                if loaded.conflict || loaded.level > Level::L1 && self.core.memory.replays_loads {
+                if loaded.is(LoadFlags::CONFLICT)
+                    || loaded.level > Level::L1 && self.core.memory.replays_loads
+                {
                     from = self.back_end.replay(load_groups, from - load) + load;
                 }
-                let twice = u8::from(loaded.twice);
+                let twice = u8::from(loaded.is(LoadFlags::TWICE));
                 let mixed = self.mixes(prepared, groups);
                 let dependent = u8::from(!mixed && address > earliest && self.loads_again(prepared));
                 let mixed = u8::from(mixed);
@@ -111,15 +113,15 @@ impl Pipeline {
                     let replayed = self.back_end.replay(load_groups, issued + 1) + load;
                     from = if waits { from.max(replayed) } else { from };
                 }
-                if loaded.renamed {
+                if loaded.is(LoadFlags::RENAMED) {
                     from = if loaded.data > 0 { issued + loaded.data } else { earliest };
                 }
                 // Intel counts any unfinished demand load while nothing executes (TMA: L1 bound). A hit that
                 // waited for its address is in such a chain; others only keep the load ports busy.
-                if loaded.level > Level::L1 || loaded.held || address > earliest {
+                if loaded.level > Level::L1 || loaded.is(LoadFlags::HELD) || address > earliest {
                     memory_from = issued + loaded.data;
                 }
-                clear = loaded.early;
+                clear = loaded.is(LoadFlags::EARLY);
             }
         }
         let mut start = value.max(from);

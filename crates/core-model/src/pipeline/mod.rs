@@ -173,13 +173,11 @@ impl Pipeline {
         for (number, prepared) in (usize::from(block.first)..).zip(instructions) {
             rip = block.rip.wrapping_add(u64::from(prepared.offset));
             let last_length = std::mem::replace(&mut length, prepared.length());
-            let place = Place {
+            let place = &Place {
                 linear: rip,
                 physical: block.fetch_pa + u64::from(prepared.offset),
                 page: block.fetch_page,
-                length,
-                constants: prepared.constants(),
-                opcode: prepared.opcode(),
+                prepared,
             };
             let jumps = prepared.traits.intersects(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
             let fused = jumps || prepared.slots == 0;
@@ -235,7 +233,7 @@ impl Pipeline {
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         prepared: &Prepared,
-        place: Place,
+        place: &Place<'_>,
         execution: &Execution<'_>,
     ) -> (u64, u32) {
         self.complete::<true, true>(port, totals, prepared, place, execution)
@@ -249,7 +247,7 @@ impl Pipeline {
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         prepared: &Prepared,
-        place: Place,
+        place: &Place<'_>,
     ) -> (u64, u32) {
         totals.register_files[prepared.register_file as usize] += 1;
         let allocated = self.allocate::<false>(port, totals, prepared.traits, place, [0; 2], [0; 3]);
@@ -266,7 +264,7 @@ impl Pipeline {
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         prepared: &Prepared,
-        place: Place,
+        place: &Place<'_>,
         execution: &Execution<'_>,
     ) -> (u64, u32) {
         let traits = prepared.traits;
@@ -427,13 +425,13 @@ impl Pipeline {
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         traits: Traits,
-        place: Place,
+        place: &Place<'_>,
         [supplied, slots]: [u32; 2],
         [load_room, store_room, unit_room]: [u64; 3],
     ) -> u64 {
         let decoded = if traits.intersects(Traits::OWN_DECODER) { 0 } else { supplied };
         // It is in the line where it ends.
-        let line = || (place.linear + u64::from(place.length.saturating_sub(1))) >> 6;
+        let line = || (place.linear + u64::from(place.prepared.length().saturating_sub(1))) >> 6;
         if self.limits_lines && self.core.front_end.line_a_cycle {
             let line = line();
             let crosses = line != place.linear >> 6;

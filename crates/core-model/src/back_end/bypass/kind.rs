@@ -65,7 +65,8 @@ impl Kind {
         prepared.operation & LATE != 0
     }
 
-    /// True if it is to be noted where the results are made, apart from flags.
+    /// True if it is to be noted where the results are made, apart from flags: of vectors, or by a constant that
+    /// renaming adds.
     #[inline(always)]
     pub(crate) fn is_noted(prepared: &Prepared) -> bool {
         prepared.operation & NOTED != 0
@@ -96,8 +97,7 @@ impl Kind {
             _ => Self::of_operation(instruction.encoding.operation),
         };
         let late = matches!(kind, Self::Float | Self::Integer | Self::Element | Self::Shift | Self::Select);
-        let noted =
-            instruction.register_file == RegisterFile::Vector || matches!(kind, Self::Constant | Self::Move);
+        let noted = instruction.register_file == RegisterFile::Vector || kind == Self::Constant;
         let makes_flags = instruction.results & flags != 0;
         let bits = [(makes_flags, FLAGS), (late, LATE), (noted, NOTED)];
         bits.iter().filter(|(set, _)| *set).fold(kind as u8, |operation, (_, bit)| operation | bit)
