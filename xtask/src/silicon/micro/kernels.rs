@@ -63,10 +63,12 @@ macro_rules! scattered {
 
 /// A branch of a random direction, and so many jumps.
 macro_rules! random {
-    ($jumps:literal) => {
+    ($branch:literal, $jumps:literal) => {
         concat!(
             "mov rax, [rdi]; xor ecx, ecx; movabs r8, 6364136223846793005; .p2align 6
-            1: imul rax, r8; add rax, 12345; bt rax, 40; jc 2f; add rcx, 1; 2: .rept ",
+            1: imul rax, r8; add rax, 12345; ",
+            $branch,
+            " 2f; add rcx, 1; 2: .rept ",
             $jumps,
             "; jmp 3f; .p2align 6; 3:; .endr; sub rsi, 1; jne 1b; mov [rdi], rax; xor eax, eax; ret"
         )
@@ -149,10 +151,13 @@ kernels! {
         .rept 4; imul r11, r11; .endr; add rcx, r11; mov [rdi + rcx], r9; mov rax, [rdi + rax]
         sub rsi, 1; jne 1b; xor eax, eax; ret";
     // A branch on a bit of a linear congruential generator that goes on at [RDI], then jumps to lines of their own.
-    silicon_random_0 0 random!("0");
-    silicon_random_2 0 random!("2");
-    silicon_random_4 0 random!("4");
-    silicon_random_8 0 random!("8");
+    silicon_random_0 0 random!("bt rax, 40; jc", "0");
+    silicon_random_2 0 random!("bt rax, 40; jc", "2");
+    silicon_random_4 0 random!("bt rax, 40; jc", "4");
+    silicon_random_8 0 random!("bt rax, 40; jc", "8");
+    // Of three bits, and of five.
+    silicon_random_of_8 0 random!("mov rdx, rax; shr rdx, 40; test edx, 7; jz", "0");
+    silicon_random_of_32 0 random!("mov rdx, rax; shr rdx, 40; test edx, 31; jz", "0");
     silicon_lock_add 0x30 "1: lock add qword ptr [rdi], 1; sub rsi, 1; jne 1b; ret";
     silicon_lock_four 0 "1: lock add qword ptr [rdi], 1; lock add qword ptr [rdi + 64], 1
         lock add qword ptr [rdi + 128], 1; lock add qword ptr [rdi + 192], 1; sub rsi, 1; jne 1b; ret";

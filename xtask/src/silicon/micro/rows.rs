@@ -287,6 +287,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("random branch, 2 jumps", "silicon_random_2", [2_000, 10_000]),
     Row::new("random branch, 4 jumps", "silicon_random_4", [2_000, 10_000]),
     Row::new("random branch, 8 jumps", "silicon_random_8", [2_000, 10_000]),
+    Row::new("random branch, 1 in 8", "silicon_random_of_8", [20_000, 100_000]),
+    Row::new("random branch, 1 in 32", "silicon_random_of_32", [20_000, 100_000]),
     Row::repeated("code 4K of LEA, per instr", LEA, 1000, [10, 50]),
     Row::repeated("code 16K", LEA, 4000, [4, 20]),
     Row::repeated("code 64K", LEA, 16_000, [2, 10]),
