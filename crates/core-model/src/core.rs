@@ -40,6 +40,9 @@ impl Geometry {
 pub struct Uncore {
     /// Bytes of the last-level cache; `None` is all of it.
     pub llc: Option<NonZeroU64>,
+    /// Cycles after which the last level has lost a line that this core did not use, as others have taken its place;
+    /// `None`: it is kept.
+    pub llc_lifetime: Option<NonZeroU64>,
     /// Cycles from a load's issue to its value from memory; `None` is [`Memory::memory_latency`].
     pub memory_latency: Option<NonZeroU32>,
 }

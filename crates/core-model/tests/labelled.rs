@@ -159,7 +159,8 @@ fn a_share_of_the_last_level_holds_that_much() {
     const LATENCY: u32 = 700;
     for core in cores(Isa::X86) {
         let missed = |llc: u64| {
-            let uncore = Uncore { llc: NonZeroU64::new(llc), memory_latency: NonZeroU32::new(LATENCY) };
+            let memory_latency = NonZeroU32::new(LATENCY);
+            let uncore = Uncore { llc: NonZeroU64::new(llc), memory_latency, ..Uncore::default() };
             // Of 4 MiB, more than all second levels have and each share.
             let (_, totals) = chase_within(core, uncore, 1 << 16, 80_000, 1);
             (totals.l3_misses, totals.cycles)
@@ -171,6 +172,20 @@ fn a_share_of_the_last_level_holds_that_much() {
         let each = (more - less) as f64 / (many - few) as f64;
         let expected = f64::from(LATENCY - core.memory.llc_latency);
         assert!((each - expected).abs() < 1.0, "{}: {each} in place of {expected}", core.name);
+    }
+}
+
+/// A line that was not used for longer than the last level keeps it comes from memory again: of 4 MiB at random each is
+/// used after some 60,000 loads again, of 50 to 150 cycles.
+#[test]
+fn the_last_level_keeps_lines_for_that_long() {
+    for core in [&SKYLAKE_SP, &SUNNY_COVE] {
+        let missed = |cycles: u64| {
+            let uncore = Uncore { llc_lifetime: NonZeroU64::new(cycles), ..Uncore::default() };
+            chase_within(core, uncore, 1 << 16, 100_000, 1).1.l3_misses
+        };
+        let [long, short] = [1 << 40, 100_000].map(missed);
+        assert!(short > long + 10_000, "{}: {long}, {short}", core.name);
     }
 }
 

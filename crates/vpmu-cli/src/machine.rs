@@ -77,12 +77,16 @@ impl Start {
 
 /// What the modelled core finds outside of itself.
 pub(crate) fn uncore(args: &MachineArgs) -> Result<Uncore, CliError> {
-    let flags = [("--llc", args.llc.is_some()), ("--memory-latency", args.memory_latency.is_some())];
+    let flags = [
+        ("--llc", args.llc.is_some()),
+        ("--llc-lifetime", args.llc_lifetime.is_some()),
+        ("--memory-latency", args.memory_latency.is_some()),
+    ];
     match flags.into_iter().find(|(_, asked)| *asked && args.detail != Some(Detail::Timing)) {
         Some((flag, _)) => Err(CliError::NeedsModel(flag)),
         None => {
             let memory_latency = args.memory_latency.and_then(NonZeroU32::new);
-            Ok(Uncore { llc: args.llc, memory_latency })
+            Ok(Uncore { llc: args.llc, llc_lifetime: args.llc_lifetime, memory_latency })
         }
     }
 }

@@ -298,6 +298,19 @@ impl Host {
         })
     }
 
+    /// Cycles of this core in a second; `None` if its clock is not steady.
+    pub(crate) fn clock(&mut self) -> Option<f64> {
+        const SECONDS: f64 = 1e-3;
+        let sampled = self.sample_seconds(PATIENT_LOOKS, || {
+            let started = Instant::now();
+            while started.elapsed().as_secs_f64() < SECONDS {
+                std::hint::spin_loop();
+            }
+            Some(SECONDS)
+        });
+        sampled.map(|sampled| sampled.cycles / SECONDS)
+    }
+
     /// Cycles of what takes so many ticks, between two looks at the clock.
     fn sample_between(
         &mut self,

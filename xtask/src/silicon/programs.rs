@@ -357,9 +357,18 @@ pub(crate) fn compare(profile: &str, part: &str) -> Result<(), TaskError> {
     })?;
     let mut guest = vec!["--profile".to_owned(), profile.to_owned()];
     match uncore {
-        Some(Uncore { llc: Some(llc), memory_latency: Some(cycles) }) => {
-            anstream::println!("last-level cache: {} MiB of it, memory: {cycles} cycles", llc.get() >> 20);
-            guest.extend(["--llc".to_owned(), format!("{}M", llc.get() >> 20)]);
+        Some(Uncore { llc, llc_lifetime, memory_latency: Some(cycles) }) => {
+            let share = llc.map_or_else(|| "all".to_owned(), |llc| format!("{} MiB", llc.get() >> 20));
+            let kept =
+                llc_lifetime.map(|cycles| format!(", lines for {:.1} Mcycles", cycles.get() as f64 / 1e6));
+            anstream::println!(
+                "last-level cache: {share} of it{}, memory: {cycles} cycles",
+                kept.unwrap_or_default()
+            );
+            guest.extend(llc.iter().flat_map(|llc| ["--llc".to_owned(), format!("{}M", llc.get() >> 20)]));
+            guest.extend(
+                llc_lifetime.iter().flat_map(|cycles| ["--llc-lifetime".to_owned(), cycles.to_string()]),
+            );
             guest.extend(["--memory-latency".to_owned(), cycles.to_string()]);
         }
         _ => anstream::println!("last-level cache and memory: as the core's description has them"),

@@ -1,5 +1,6 @@
 //! Caches, prefetchers, and the time that lines take.
 
+use super::lifetime::Lifetime;
 use super::limits::{Bandwidth, Overlap};
 use super::prefetch::{Streams, Strides};
 use crate::core::{Core, Geometry, Uncore};
@@ -79,6 +80,7 @@ pub(crate) struct Caches {
     l1: Lines,
     l2: Lines,
     llc: Lines,
+    llc_lifetime: Option<Lifetime>,
     l1_arrivals: Arrivals,
     l2_arrivals: Arrivals,
     llc_arrivals: Arrivals,
@@ -108,6 +110,7 @@ impl Caches {
             l1: Lines::new(memory.l1d),
             l2: Lines::new(memory.l2),
             llc: Lines::new(memory.llc),
+            llc_lifetime: None,
             l1_arrivals: Arrivals::new(),
             l2_arrivals: Arrivals::new(),
             llc_arrivals: Arrivals::new(),
@@ -134,6 +137,7 @@ impl Caches {
         if let Some(bytes) = uncore.llc {
             self.llc = Lines::new(llc.resized(bytes.get()));
         }
+        self.llc_lifetime = uncore.llc_lifetime.map(Lifetime::new);
         if let Some(cycles) = uncore.memory_latency {
             self.memory_latency = cycles.get().into();
         }
@@ -289,7 +293,7 @@ impl Caches {
         start: u64,
         old: Option<(u64, bool)>,
     ) -> (Level, u64) {
-        let (level, arrival) = if self.llc.touch(line) {
+        let (level, arrival) = if self.llc.touch(line) && self.is_kept(line, start) {
             totals.llc.hits += 1;
             let arrival = self.llc_arrivals.of(line, start);
             (Level::L3, self.llc_lines.take(start).max(arrival) + self.llc_latency)
@@ -312,7 +316,20 @@ impl Caches {
             }
             // The last level takes what the second drops.
             self.llc.bring(old);
+            if let Some(lifetime) = &mut self.llc_lifetime {
+                lifetime.renew(old);
+            }
         }
+    }
+
+    /// True if the last level has kept a line that came to it, which is used at `at`.
+    #[inline]
+    fn is_kept(&mut self, line: u64, at: u64) -> bool {
+        let Some(lifetime) = &mut self.llc_lifetime else { return true };
+        lifetime.pass(at);
+        let kept = lifetime.keeps(line);
+        lifetime.renew(line);
+        kept
     }
 
     /// A prefetch to the second level, which does not have the line.
@@ -329,13 +346,19 @@ impl Caches {
 
     /// A prefetch to the last level only.
     fn prefetch_third(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
-        if !self.l2_fill_buffers.fits(at) || self.l2.contains(line) || self.llc.contains(line) {
+        if !self.l2_fill_buffers.fits(at) || self.l2.contains(line) {
+            return;
+        }
+        if self.llc.contains(line) && self.llc_lifetime.as_ref().is_none_or(|lifetime| lifetime.keeps(line)) {
             return;
         }
         totals.llc_prefetches += 1;
         let arrival = self.memory_lines.take(at) + self.memory_latency;
         self.l2_fill_buffers.add(at, arrival);
-        self.llc.insert(line);
+        self.llc.bring(line);
+        if let Some(lifetime) = &mut self.llc_lifetime {
+            lifetime.renew(line);
+        }
         self.llc_arrivals.add(line, arrival.saturating_sub(self.llc_latency));
     }
 

@@ -7,6 +7,7 @@ mod caches;
 mod code;
 mod disambiguation;
 mod interface;
+mod lifetime;
 mod limits;
 mod prefetch;
 mod renaming;

@@ -440,7 +440,7 @@ pub(crate) struct MachineArgs {
     #[arg(long, value_name = "FILE", help_heading = "Snapshots",
           conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "precise", "pebs",
                                 "isa", "rates", "memory", "append", "module", "detail", "model_in", "llc",
-                                "memory_latency", "threads", "protocol", "test"])]
+                                "llc_lifetime", "memory_latency", "threads", "protocol", "test"])]
     pub(crate) restore: Option<PathBuf>,
     /// Write a snapshot of the machine to this file (soft engine)
     #[arg(long, value_name = "FILE", requires = "snapshot_at", help_heading = "Snapshots")]
@@ -467,6 +467,10 @@ pub(crate) struct MachineArgs {
     /// has, as other cores or a partition leave it: 4M [default: all of it]
     #[arg(long, value_name = "SIZE", value_parser = llc, help_heading = "Machine")]
     pub(crate) llc: Option<NonZeroU64>,
+    /// With `--detail timing`, core cycles after which the last-level cache has
+    /// lost a line that was not used, to others [default: it is kept]
+    #[arg(long, value_name = "CYCLES", help_heading = "Machine")]
+    pub(crate) llc_lifetime: Option<NonZeroU64>,
     /// With `--detail timing`, core cycles of a load from memory [default:
     /// those of the core's description]
     #[arg(long, value_name = "CYCLES", help_heading = "Machine",

@@ -154,6 +154,42 @@ pub(crate) fn chase(host: &mut Host, bytes: u64) -> Result<Option<f64>, TaskErro
     Ok(sampled.map(|sampled| sampled.cycles / CHASED as f64))
 }
 
+/// The same of loads of lines that were not used for some time, after a walk through all of them, which takes the
+/// seconds that come first: cycles of a load for each of these times.
+pub(crate) fn chase_after(
+    host: &mut Host,
+    bytes: u64,
+    idle: &[f64],
+) -> Result<(f64, Vec<Option<f64>>), TaskError> {
+    const LOADS: u64 = 4000;
+    let row = Row::chase("", bytes / 64, 64).large();
+    let function = load(&row)?;
+    let walk = |loads| {
+        let started = Instant::now();
+        Host::call(&function, [BUFFER, loads, row.parameter]);
+        started.elapsed().as_secs_f64()
+    };
+    let all = (bytes / 64).next_multiple_of(8);
+    walk(all);
+    let mut passes: Vec<f64> = (0..CHASES).map(|_| walk(all)).collect();
+    passes.sort_by(f64::total_cmp);
+    let mut after = |seconds: f64| {
+        let sampled = host.sample_seconds(CHASES, || {
+            walk(all);
+            walk(all);
+            let started = Instant::now();
+            while started.elapsed().as_secs_f64() < seconds {
+                std::hint::spin_loop();
+            }
+            Some(walk(LOADS))
+        });
+        sampled.map(|sampled| sampled.cycles / LOADS as f64)
+    };
+    let cycles = idle.iter().map(|&seconds| after(seconds)).collect();
+    Host::unload(&function);
+    Ok((passes[CHASES / 2], cycles))
+}
+
 /// Maps the code of a row, and its buffer with what that holds.
 fn load(row: &Row) -> Result<Function, TaskError> {
     let (code, offset) = row.code();
