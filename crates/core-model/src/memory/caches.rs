@@ -137,7 +137,9 @@ impl Caches {
         if let Some(bytes) = uncore.llc {
             self.llc = Lines::new(llc.resized(bytes.get()));
         }
-        self.llc_lifetime = uncore.llc_lifetime.map(Lifetime::new);
+        if let Some(cycles) = uncore.llc_lifetime {
+            self.llc_lifetime = Some(Lifetime::new(cycles));
+        }
         if let Some(cycles) = uncore.memory_latency {
             self.memory_latency = cycles.get().into();
         }

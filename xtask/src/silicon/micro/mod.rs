@@ -138,56 +138,69 @@ pub(crate) fn record(path: &Path, text: &str) -> Result<(), TaskError> {
     fs::write(path, text).map_err(|source| TaskError::File { path: path.to_owned(), source })
 }
 
+/// A chain of loads in a random order through so many bytes in large pages, which goes on where it stopped.
+struct Chase {
+    function: Function,
+    parameter: u64,
+    /// Loads of a walk through all of it.
+    all: u64,
+}
+
+impl Chase {
+    fn new(bytes: u64) -> Result<Self, TaskError> {
+        let row = Row::chase("", bytes / 64, 64).large();
+        let all = (bytes / 64).next_multiple_of(8);
+        Ok(Self { function: load(&row)?, parameter: row.parameter, all })
+    }
+
+    /// Seconds of so many loads.
+    fn walk(&self, loads: u64) -> f64 {
+        let started = Instant::now();
+        Host::call(&self.function, [BUFFER, loads, self.parameter]);
+        started.elapsed().as_secs_f64()
+    }
+}
+
+impl Drop for Chase {
+    fn drop(&mut self) {
+        Host::unload(&self.function);
+    }
+}
+
 /// Cycles of each load of a chain of them in a random order through so many bytes, in large pages; `None` if too few
 /// samples count.
 pub(crate) fn chase(host: &mut Host, bytes: u64) -> Result<Option<f64>, TaskError> {
-    let row = Row::chase("", bytes / 64, 64).large();
-    let function = load(&row)?;
-    let walk = |loads| {
-        let started = Instant::now();
-        Host::call(&function, [BUFFER, loads, row.parameter]);
-        started.elapsed().as_secs_f64()
-    };
-    walk((bytes / 64).clamp(CHASED, 4 * CHASED).next_multiple_of(8));
-    let sampled = host.sample_seconds(CHASES, || Some(walk(CHASED)));
-    Host::unload(&function);
+    let chase = Chase::new(bytes)?;
+    chase.walk((bytes / 64).clamp(CHASED, 4 * CHASED).next_multiple_of(8));
+    let sampled = host.sample_seconds(CHASES, || Some(chase.walk(CHASED)));
     Ok(sampled.map(|sampled| sampled.cycles / CHASED as f64))
 }
 
-/// The same of loads of lines that were not used for some time, after a walk through all of them, which takes the
-/// seconds that come first: cycles of a load for each of these times.
+/// The same of loads of lines that were not used for these times, after a walk through all of them: seconds of a walk,
+/// and cycles of a load for each time.
 pub(crate) fn chase_after(
     host: &mut Host,
     bytes: u64,
     idle: &[f64],
 ) -> Result<(f64, Vec<Option<f64>>), TaskError> {
     const LOADS: u64 = 4000;
-    let row = Row::chase("", bytes / 64, 64).large();
-    let function = load(&row)?;
-    let walk = |loads| {
-        let started = Instant::now();
-        Host::call(&function, [BUFFER, loads, row.parameter]);
-        started.elapsed().as_secs_f64()
-    };
-    let all = (bytes / 64).next_multiple_of(8);
-    walk(all);
-    let mut passes: Vec<f64> = (0..CHASES).map(|_| walk(all)).collect();
-    passes.sort_by(f64::total_cmp);
+    let chase = Chase::new(bytes)?;
+    chase.walk(chase.all);
+    let mut walks: Vec<f64> = (0..CHASES).map(|_| chase.walk(chase.all)).collect();
+    walks.sort_by(f64::total_cmp);
     let mut after = |seconds: f64| {
         let sampled = host.sample_seconds(CHASES, || {
-            walk(all);
-            walk(all);
+            chase.walk(chase.all);
+            chase.walk(chase.all);
             let started = Instant::now();
             while started.elapsed().as_secs_f64() < seconds {
                 std::hint::spin_loop();
             }
-            Some(walk(LOADS))
+            Some(chase.walk(LOADS))
         });
         sampled.map(|sampled| sampled.cycles / LOADS as f64)
     };
-    let cycles = idle.iter().map(|&seconds| after(seconds)).collect();
-    Host::unload(&function);
-    Ok((passes[CHASES / 2], cycles))
+    Ok((walks[CHASES / 2], idle.iter().map(|&seconds| after(seconds)).collect()))
 }
 
 /// Maps the code of a row, and its buffer with what that holds.
