@@ -1,6 +1,6 @@
 //! Caches, prefetchers, and the time that lines take.
 
-use super::lifetime::Lifetime;
+use super::last_level::LastLevel;
 use super::limits::{Bandwidth, Overlap};
 use super::prefetch::{Streams, Strides};
 use crate::core::{Core, Geometry, Uncore};
@@ -79,8 +79,7 @@ impl Arrivals {
 pub(crate) struct Caches {
     l1: Lines,
     l2: Lines,
-    llc: Lines,
-    llc_lifetime: Option<Lifetime>,
+    llc: LastLevel,
     l1_arrivals: Arrivals,
     l2_arrivals: Arrivals,
     llc_arrivals: Arrivals,
@@ -109,8 +108,7 @@ impl Caches {
         Self {
             l1: Lines::new(memory.l1d),
             l2: Lines::new(memory.l2),
-            llc: Lines::new(memory.llc),
-            llc_lifetime: None,
+            llc: LastLevel::new(memory.llc),
             l1_arrivals: Arrivals::new(),
             l2_arrivals: Arrivals::new(),
             llc_arrivals: Arrivals::new(),
@@ -135,10 +133,10 @@ impl Caches {
     /// Changes what is outside of the core, as far as that says anything; another last level is empty.
     pub(crate) fn set_uncore(&mut self, llc: Geometry, uncore: Uncore) {
         if let Some(bytes) = uncore.llc {
-            self.llc = Lines::new(llc.resized(bytes.get()));
+            self.llc.resize(llc.resized(bytes.get()));
         }
         if let Some(cycles) = uncore.llc_lifetime {
-            self.llc_lifetime = Some(Lifetime::new(cycles));
+            self.llc.lose_after(cycles);
         }
         if let Some(cycles) = uncore.memory_latency {
             self.memory_latency = cycles.get().into();
@@ -295,7 +293,7 @@ impl Caches {
         start: u64,
         old: Option<(u64, bool)>,
     ) -> (Level, u64) {
-        let (level, arrival) = if self.llc.touch(line) && self.is_kept(line, start) {
+        let (level, arrival) = if self.llc.touch(line, start) {
             totals.llc.hits += 1;
             let arrival = self.llc_arrivals.of(line, start);
             (Level::L3, self.llc_lines.take(start).max(arrival) + self.llc_latency)
@@ -318,20 +316,7 @@ impl Caches {
             }
             // The last level takes what the second drops.
             self.llc.bring(old);
-            if let Some(lifetime) = &mut self.llc_lifetime {
-                lifetime.renew(old);
-            }
         }
-    }
-
-    /// True if the last level has kept a line that came to it, which is used at `at`.
-    #[inline]
-    fn is_kept(&mut self, line: u64, at: u64) -> bool {
-        let Some(lifetime) = &mut self.llc_lifetime else { return true };
-        lifetime.pass(at);
-        let kept = lifetime.keeps(line);
-        lifetime.renew(line);
-        kept
     }
 
     /// A prefetch to the second level, which does not have the line.
@@ -348,19 +333,13 @@ impl Caches {
 
     /// A prefetch to the last level only.
     fn prefetch_third(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
-        if !self.l2_fill_buffers.fits(at) || self.l2.contains(line) {
-            return;
-        }
-        if self.llc.contains(line) && self.llc_lifetime.as_ref().is_none_or(|lifetime| lifetime.keeps(line)) {
+        if !self.l2_fill_buffers.fits(at) || self.l2.contains(line) || self.llc.contains(line) {
             return;
         }
         totals.llc_prefetches += 1;
         let arrival = self.memory_lines.take(at) + self.memory_latency;
         self.l2_fill_buffers.add(at, arrival);
         self.llc.bring(line);
-        if let Some(lifetime) = &mut self.llc_lifetime {
-            lifetime.renew(line);
-        }
         self.llc_arrivals.add(line, arrival.saturating_sub(self.llc_latency));
     }
 

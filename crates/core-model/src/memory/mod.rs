@@ -7,7 +7,7 @@ mod caches;
 mod code;
 mod disambiguation;
 mod interface;
-mod lifetime;
+mod last_level;
 mod limits;
 mod prefetch;
 mod renaming;
