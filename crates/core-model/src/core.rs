@@ -241,9 +241,8 @@ pub struct Prediction {
     /// Cycles that the predictor takes besides for a direction that only the tables of longer histories know: all but
     /// the first.
     pub overridden_direction: u32,
-    /// So many taken branches behind a misprediction, or where else fetch begins anew, take the predictor so many
-    /// cycles each, and it begins so many cycles ahead of fetch.
-    pub restarted_targets: [u8; 3],
+    /// Taken branches behind a misprediction, or where else fetch begins anew.
+    pub restarted_targets: RestartedTargets,
     /// Cycles that fetch loses at a direct call.
     pub call_bubble: u32,
     /// The same at an indirect call, besides what it loses as any indirect branch.
@@ -254,6 +253,22 @@ pub struct Prediction {
     pub recovery: u32,
     /// Cycles from there until the first uop of the right path reaches allocation.
     pub refill: u32,
+}
+
+/// The first taken branches behind a misprediction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RestartedTargets {
+    /// How many they are.
+    pub count: u8,
+    /// Cycles that the predictor takes for each.
+    pub cycles: u8,
+    /// Cycles that it begins ahead of fetch.
+    pub ahead: u8,
+}
+
+impl RestartedTargets {
+    /// They take as long as others.
+    pub const NONE: Self = Self { count: 0, cycles: 0, ahead: 0 };
 }
 
 /// Cycles that the predictor, which can be ahead of fetch, takes for a taken branch; 0: no more than for any.

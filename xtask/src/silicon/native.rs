@@ -14,7 +14,7 @@ use std::arch::x86_64::{_mm_lfence, _rdtsc};
 use std::ffi::c_void;
 use std::process::Command;
 use std::time::Instant;
-use std::{io, mem, ptr, thread};
+use std::{hint, io, mem, ptr, thread};
 
 /// Bytes behind the two images: those that calibrate.
 const CALIBRATION: u64 = 0x4_0000;
@@ -298,14 +298,19 @@ impl Host {
         })
     }
 
+    /// Keeps the core busy without memory.
+    pub(crate) fn wait(seconds: f64) {
+        let started = Instant::now();
+        while started.elapsed().as_secs_f64() < seconds {
+            hint::spin_loop();
+        }
+    }
+
     /// Cycles of this core in a second; `None` if its clock is not steady.
     pub(crate) fn clock(&mut self) -> Option<f64> {
         const SECONDS: f64 = 1e-3;
         let sampled = self.sample_seconds(PATIENT_LOOKS, || {
-            let started = Instant::now();
-            while started.elapsed().as_secs_f64() < SECONDS {
-                std::hint::spin_loop();
-            }
+            Self::wait(SECONDS);
             Some(SECONDS)
         });
         sampled.map(|sampled| sampled.cycles / SECONDS)

@@ -30,17 +30,18 @@ pub(crate) fn measure(host: &mut Host, core: &Core) -> Result<Option<Uncore>, Ta
     let lifetime = lifetime(host, 2 * bytes(core.memory.l2), memory)?;
     let walked = |size: &u64| lifetime.is_none_or(|cycles| (size / 64) as f64 * memory < cycles / 2.0);
     let sizes = (0..).flat_map(|power| [MIB << (power + 1), (3 * MIB) << power]);
-    let (mut llc, mut all) = (MIB, true);
+    // Where lines are lost, a size that is kept is no limit.
+    let (mut llc, mut limited) = (MIB, lifetime.is_none());
     for size in sizes.take_while(|size| *size <= far / 2).take_while(walked) {
         let Some(cycles) = chase(host, size)? else { return Ok(None) };
         if cycles > (level + memory) / 2.0 {
-            all = false;
+            limited = true;
             break;
         }
         llc = size;
     }
     Ok(Some(Uncore {
-        llc: NonZeroU64::new(llc).filter(|_| !all || lifetime.is_none()),
+        llc: NonZeroU64::new(llc).filter(|_| limited),
         llc_lifetime: lifetime.and_then(|cycles| NonZeroU64::new(cycles.round() as u64)),
         memory_latency: NonZeroU32::new(memory.round() as u32),
     }))

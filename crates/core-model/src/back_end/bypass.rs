@@ -86,7 +86,7 @@ impl Domains {
             let results = prepared.first_results;
             if Kind::is_noted(prepared) {
                 match prepared.register_file {
-                    RegisterFile::Vector => self.note_kind(prepared),
+                    RegisterFile::Vector => self.note_kept(prepared),
                     _ => self.pending |= results,
                 }
             } else if self.pending != 0 {
@@ -101,8 +101,9 @@ impl Domains {
         }
     }
 
+    /// The same of vectors, on cores that keep it.
     #[inline(never)]
-    fn note_kind(&mut self, prepared: &Prepared) {
+    fn note_kept(&mut self, prepared: &Prepared) {
         let kind = Kind::of(prepared);
         let sum = kind == Kind::Sum;
         let domains = [sum || kind == Kind::Integer, sum || kind == Kind::Float];

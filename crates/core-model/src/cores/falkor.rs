@@ -10,7 +10,7 @@
 
 use crate::core::{
     BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryOperands, MemoryRenaming, PortBinding, Prediction,
+    MemoryOperands, MemoryRenaming, PortBinding, Prediction, RestartedTargets,
 };
 
 /// Falkor. The other core of its duplex, which has a part in the second-level cache, is idle.
@@ -110,7 +110,7 @@ pub const FALKOR: Core = Core {
         overridden_target: 0,
         indirect_directions: 0,
         overridden_direction: 0,
-        restarted_targets: [0, 0, 0],
+        restarted_targets: RestartedTargets::NONE,
         call_bubble: 0,
         indirect_call_bubble: 0,
         // AnandTech: four stages of fetch and one of decoding.

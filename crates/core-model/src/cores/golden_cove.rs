@@ -15,7 +15,7 @@
 
 use crate::core::{
     BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryOperands, MemoryRenaming, PortBinding, Prediction, WideUnits,
+    MemoryOperands, MemoryRenaming, PortBinding, Prediction, RestartedTargets, WideUnits,
 };
 
 /// Sapphire Rapids.
@@ -126,7 +126,7 @@ pub const GOLDEN_COVE: Core = Core {
         overridden_direction: 0,
         // Measured on Raptor Cove: a misprediction takes 1.35 cycles more for each of two jumps behind it, and 2.1 for
         // each of more, up to eight.
-        restarted_targets: [8, 2, 3],
+        restarted_targets: RestartedTargets { count: 8, cycles: 2, ahead: 3 },
         // Measured on Granite Rapids: 3.3 cycles for a call and its return, which are two taken branches.
         call_bubble: 1,
         indirect_call_bubble: 1,

@@ -18,7 +18,7 @@
 
 use crate::core::{
     BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryOperands, MemoryRenaming, PortBinding, Prediction, WideUnits,
+    MemoryOperands, MemoryRenaming, PortBinding, Prediction, RestartedTargets, WideUnits,
 };
 
 /// manual: uops of 512 bits take the vector units of ports 0 and 1 together, by port 0, or that of port 5.
@@ -161,7 +161,7 @@ pub const SUNNY_COVE: Core = Core {
         overridden_target: 0,
         indirect_directions: 0,
         overridden_direction: 0,
-        restarted_targets: [0, 0, 0],
+        restarted_targets: RestartedTargets::NONE,
         call_bubble: 0,
         indirect_call_bubble: 0,
         // TMA: `BAClear_Cost`.

@@ -18,7 +18,7 @@
 
 use crate::core::{
     BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryOperands, MemoryRenaming, PortBinding, Prediction, RenamedAccesses,
+    MemoryOperands, MemoryRenaming, PortBinding, Prediction, RenamedAccesses, RestartedTargets,
 };
 
 /// Rome.
@@ -115,7 +115,7 @@ pub const ZEN2: Core = Core {
         overridden_target: 0,
         indirect_directions: 0,
         overridden_direction: 0,
-        restarted_targets: [0, 0, 0],
+        restarted_targets: RestartedTargets::NONE,
         call_bubble: 0,
         indirect_call_bubble: 0,
         // estimate: as Intel's cores.
@@ -278,7 +278,7 @@ pub const ZEN3: Core = Core {
         overridden_target: 0,
         indirect_directions: 0,
         overridden_direction: 0,
-        restarted_targets: [2, 3, 1],
+        restarted_targets: RestartedTargets { count: 2, cycles: 3, ahead: 1 },
         call_bubble: 2,
         indirect_call_bubble: 2,
         unknown_branch: 10,
@@ -306,8 +306,6 @@ pub const ZEN3: Core = Core {
         joins_stores: 5,
         joins_runs: true,
         replays_loads: true,
-        store_fill: [0, 0],
-        store_prefetch: 0,
         // measured on Zen 4: 2 cycles a line from the second level, whether or not a modified one makes room for it.
         l1_line_cycles: [2, 0],
         linear_tags: LinearTags::StackApart,

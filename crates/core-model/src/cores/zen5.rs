@@ -12,7 +12,7 @@
 use super::zen::{ZEN3, ZEN4};
 use crate::core::{
     BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, LinearTags, Memory,
-    MemoryRenaming, PortBinding, Prediction, RenamedAccesses,
+    MemoryRenaming, PortBinding, Prediction, RenamedAccesses, RestartedTargets,
 };
 
 /// Turin.
@@ -106,7 +106,7 @@ pub const ZEN5: Core = Core {
         overridden_target: 0,
         indirect_directions: 0,
         overridden_direction: 0,
-        restarted_targets: [0, 0, 0],
+        restarted_targets: RestartedTargets::NONE,
         predicts_more_returns: true,
         // measured: a branch on a random bit that is computed costs 23.7 cycles for each misprediction, behind a load
         // 29 (guide: 12 to 18). How they divide is an estimate.
@@ -154,8 +154,6 @@ pub const ZEN5: Core = Core {
         dependent_loads: [0, 0],
         forwarded_loads: 0,
         mixed_loads: 0,
-        store_fill: [0, 0],
-        store_prefetch: 0,
         l1_line_cycles: [0, 0],
         overtaking_loads: false,
         partial_store: 0,

@@ -3,7 +3,7 @@
 mod line;
 mod two_ahead;
 
-use crate::core::Core;
+use crate::core::{Core, RestartedTargets};
 use crate::instruction::{Prepared, Traits};
 use crate::memory::{Entry, MemoryPort};
 use crate::predictor::Outcome;
@@ -514,7 +514,7 @@ impl FrontEnd {
         let cycles =
             if outcome.slow { prediction.slow_target + 1 } else { u32::from(prediction.taken_branches == 1) };
         let of_kind = self.two_ahead.cycles(&prediction.branch_cycles, branch.kind, outcome.overridden);
-        let restarted = if self.restarted > 0 { prediction.restarted_targets[1].into() } else { 0 };
+        let restarted = if self.restarted > 0 { prediction.restarted_targets.cycles.into() } else { 0 };
         self.restarted = self.restarted.saturating_sub(1);
         self.predict(totals, cycles.max(of_kind).max(restarted) + self.late_direction(branch.kind, outcome));
     }
@@ -597,8 +597,8 @@ impl FrontEnd {
     fn predict_anew(&mut self) {
         self.ahead = 0;
         self.two_ahead = TwoAhead::begun();
-        let [branches, _, ahead] = self.core.prediction.restarted_targets;
-        self.restarted = branches;
+        let RestartedTargets { count, ahead, .. } = self.core.prediction.restarted_targets;
+        self.restarted = count;
         self.predicted = self.cycle.saturating_sub(ahead.into());
     }
 

@@ -10,6 +10,12 @@ pub(crate) const NO_CODE: u64 = u64::MAX;
 /// The number of the answer that there is nothing.
 const NOTHING: u64 = 1 << 62;
 
+/// Bits of a number for each part of what loads met: flags, how often a port is taken again, and cycles, of which there
+/// are two. The level is before them.
+const FLAGS: u32 = LoadFlags::all().bits().count_ones();
+const AGAIN: u32 = 4;
+const CYCLES: u32 = 24;
+
 /// An answer that may be known by a number.
 pub(crate) trait Answer: Sized {
     /// The number of the answer; `None` if it is too unusual to have one. Never [`NO_CODE`].
@@ -40,21 +46,22 @@ impl Answer for Option<Loaded> {
     #[inline]
     fn code(&self) -> Option<u64> {
         let Some(Loaded { delay, level, flags, data, again }) = *self else { return Some(NOTHING) };
-        let flags = (level as u64) << 7 | u64::from(flags.bits());
-        pack(pack(pack(flags, again.into(), 4)?, delay, 24)?, data, 24)
+        let flags = pack(level as u64, flags.bits().into(), FLAGS)?;
+        pack(pack(pack(flags, again.into(), AGAIN)?, delay, CYCLES)?, data, CYCLES)
     }
 
     fn of_code(code: u64) -> Option<Self> {
         if code == NOTHING {
             return Some(None);
         }
-        Some(Some(Loaded {
-            delay: code >> 24 & 0xFF_FFFF,
-            level: Level::of_number(code >> 59)?,
-            flags: LoadFlags::from_bits_truncate((code >> 52) as u8),
-            data: code & 0xFF_FFFF,
-            again: (code >> 48 & 15) as u8,
-        }))
+        let (mut rest, mut part) = (code, 0);
+        let mut take = |bits: u32| {
+            (rest, part) = (rest >> bits, rest & ((1 << bits) - 1));
+            part
+        };
+        let (data, delay, again) = (take(CYCLES), take(CYCLES), take(AGAIN) as u8);
+        let flags = LoadFlags::from_bits_truncate(take(FLAGS) as u8);
+        Some(Some(Loaded { delay, level: Level::of_number(rest)?, flags, data, again }))
     }
 }
 

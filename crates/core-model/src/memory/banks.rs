@@ -12,12 +12,26 @@ const SHIFT: u32 = 2;
 #[derive(Debug, Clone, Copy, Default)]
 struct Reads {
     cycle: u64,
-    /// The first two loads, which nothing else is looked at for: places in the line, and sizes.
+    /// The first two loads, which never wait: places in the line, and sizes.
     loads: [(u8, u8); 2],
     count: u8,
-    /// A bit for each bank that two loads or more read, or that one does, from the third load on.
+    /// Banks that any load reads, and those that two do: a bit for each, worked out for the third load.
     once: u16,
     twice: u16,
+}
+
+impl Reads {
+    /// Adds a load to those of a cycle if it is one of the first two.
+    #[inline(always)]
+    fn add_first(&mut self, cycle: u64, load: (u8, u8)) -> bool {
+        if self.cycle != cycle {
+            (self.cycle, self.count) = (cycle, 0);
+        }
+        let Some(place) = self.loads.get_mut(usize::from(self.count)) else { return false };
+        *place = load;
+        self.count += 1;
+        true
+    }
 }
 
 /// What loads read in the last cycles, and in those to come.
@@ -35,15 +49,7 @@ impl Banks {
     #[inline]
     pub(super) fn read(&mut self, linear: u64, size: u8, at: u64) -> u64 {
         let load = ((linear % 64) as u8, size);
-        let reads = &mut self.reads[at as usize % CYCLES];
-        if reads.cycle != at {
-            (reads.cycle, reads.loads[0], reads.count) = (at, load, 1);
-        } else if reads.count == 1 {
-            (reads.loads[1], reads.count) = (load, 2);
-        } else {
-            return self.read_later(load, at);
-        }
-        at
+        if self.reads[at as usize % CYCLES].add_first(at, load) { at } else { self.read_later(load, at) }
     }
 
     #[inline(never)]
@@ -52,12 +58,7 @@ impl Banks {
         let mut cycle = at;
         loop {
             let reads = &mut self.reads[cycle as usize % CYCLES];
-            if reads.cycle != cycle {
-                (reads.cycle, reads.count) = (cycle, 0);
-            }
-            if reads.count < 2 {
-                reads.loads[usize::from(reads.count)] = load;
-                reads.count += 1;
+            if reads.add_first(cycle, load) {
                 return cycle;
             }
             if reads.count == 2 {

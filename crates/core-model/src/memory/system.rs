@@ -149,7 +149,9 @@ impl MemoryPort for MemorySystem {
         };
         let writes = halves + u64::from(partial) + split + self.caches.take_filling();
         let committed = self.store_buffer.add(writes, retired, arrival);
-        self.store_buffer.note_line(access.physical >> 6, missed);
+        if store_fill[0] > 0 {
+            self.store_buffer.note_line(access.physical >> 6, missed);
+        }
         self.stores_since_lock = self.stores_since_lock.saturating_add(1);
         totals.store_latency += committed.saturating_sub(at);
         self.stores.keep(access.linear, access.size, times, committed);

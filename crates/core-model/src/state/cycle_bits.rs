@@ -177,27 +177,24 @@ pub(crate) fn for_each_bit(mut bits: u64, mut each: impl FnMut(usize)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    #[test]
-    fn a_gap_is_the_first_one_that_is_long_enough() {
-        let mut state = 1_u64;
-        for _ in 0..2000 {
+    proptest! {
+        #[test]
+        fn a_gap_is_the_first_one_that_is_long_enough(
+            start in 3900_u64..4200,
+            stretches in prop::collection::vec((0_u64..90, 1_u64..=90), 0..6),
+            cycles in 1_u64..=80,
+        ) {
             let mut bits = CycleBits::<1>::new();
-            let mut random = |below: u64| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                (state >> 33) % below
-            };
-            let start = 3900 + random(300);
             let mut end = start;
-            for _ in 0..random(6) {
-                let from = end + random(90);
-                end = from + 1 + random(90);
-                bits.set_all(0..1, from, end);
+            for (clear, set) in stretches {
+                bits.set_all(0..1, end + clear, end + clear + set);
+                end += clear + set;
             }
-            let cycles = 1 + random(80);
             let is_clear = |cycle: u64| bits.word(word_of(cycle))[0] >> (cycle % 64) & 1 == 0;
-            let naive = (start..).find(|&from| (from..from + cycles).all(is_clear)).unwrap_or(0);
-            assert_eq!(bits.gap(0, start, cycles, end), naive);
+            let naive = (start..).find(|&from| (from..from + cycles).all(is_clear));
+            prop_assert_eq!(Some(bits.gap(0, start, cycles, end)), naive);
         }
     }
 }

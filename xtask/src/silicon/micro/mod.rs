@@ -192,10 +192,7 @@ pub(crate) fn chase_after(
         let sampled = host.sample_seconds(CHASES, || {
             chase.walk(chase.all);
             chase.walk(chase.all);
-            let started = Instant::now();
-            while started.elapsed().as_secs_f64() < seconds {
-                std::hint::spin_loop();
-            }
+            Host::wait(seconds);
             Some(chase.walk(LOADS))
         });
         sampled.map(|sampled| sampled.cycles / LOADS as f64)
