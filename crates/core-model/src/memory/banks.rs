@@ -24,12 +24,10 @@ impl Reads {
     /// Adds a load to those of a cycle if it is one of the first two.
     #[inline(always)]
     fn add_first(&mut self, cycle: u64, load: (u8, u8)) -> bool {
-        if self.cycle != cycle {
-            (self.cycle, self.count) = (cycle, 0);
-        }
-        let Some(place) = self.loads.get_mut(usize::from(self.count)) else { return false };
+        let count = if self.cycle == cycle { self.count } else { 0 };
+        let Some(place) = self.loads.get_mut(usize::from(count)) else { return false };
         *place = load;
-        self.count += 1;
+        (self.cycle, self.count) = (cycle, count + 1);
         true
     }
 }
