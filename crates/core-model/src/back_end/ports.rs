@@ -315,10 +315,11 @@ impl Ports {
         end
     }
 
-    /// The window has moved: what begins in it has its units there.
+    /// The window has moved: what begins in it has its units there. By whole words: how far it has moved in between
+    /// depends on who looks at what is booked.
     #[inline]
     pub(crate) fn come_near(&mut self) {
-        while let Some((start, uops)) = self.far.take_before(self.base + AHEAD) {
+        while let Some((start, uops)) = self.far.take_before((self.base & !63) + AHEAD) {
             self.issue_near(uops, start.max(self.base));
         }
     }
