@@ -20,12 +20,13 @@ const RAM: u64 = TABLES + 0x60_0000;
 const FLAGS: u64 = 0x67;
 const LARGE: u64 = 0x80;
 /// Pages that a block may touch.
-const MOST_PAGES: usize = 512;
-/// Executions of an image whose cycles count, after those that fill caches and predictors.
+const MOST_PAGES: usize = 2048;
+/// Executions of an image whose cycles count, after those that fill caches and predictors, and one more behind them: a
+/// jump that ends them is mispredicted of some images and not of others.
 const EXECUTIONS: u64 = 4;
 const WARM: u64 = 2;
 /// Instructions of one run at most.
-const BUDGET: u64 = 4_000_000;
+const BUDGET: u64 = 12_000_000;
 /// Stores that a load can still be forwarded from, as far as classes of blocks go.
 const FORWARDERS: usize = 56;
 
@@ -228,9 +229,7 @@ pub(crate) fn measure(core: &'static Core, code: &[u8], way: Way) -> Result<Outc
     }
     let mut cycles = [0.0; 2];
     for (image, cycles) in images.iter().zip(&mut cycles) {
-        // As on silicon, where the other image and much else has run in between.
-        machine.run(image, 1)?;
-        *cycles = machine.run(image, EXECUTIONS)? as f64 / EXECUTIONS as f64;
+        *cycles = machine.measure(image)?;
     }
     let [first, second] = cycles;
     Ok(Outcome { cycles: (second - first) / more, forwards: machine.board.watched.forwards })
@@ -277,16 +276,33 @@ struct Machine {
 /// Runs, for at most so many instructions, until an exception that the machine has no handler for, which is how code
 /// ends here. Returns the cycles of the model.
 pub(crate) fn until_exception(cpu: &mut Cpu<Board>, board: &mut Board, most: u64) -> Result<u64, Refusal> {
+    match run(cpu, board, most)? {
+        (cycles, Stop::Exception) => Ok(cycles),
+        (_, Stop::Budget) => Err(Refusal::Endless),
+    }
+}
+
+/// Why code stopped.
+#[derive(Debug, PartialEq, Eq)]
+enum Stop {
+    Exception,
+    Budget,
+}
+
+/// Runs so many instructions, or until an exception. Returns the cycles of the model.
+fn run(cpu: &mut Cpu<Board>, board: &mut Board, instructions: u64) -> Result<(u64, Stop), Refusal> {
     let before = board.cycles();
-    let mut left = most;
-    loop {
+    let mut left = instructions;
+    let stop = loop {
         let retired = cpu.totals().instructions();
         match cpu.run(board, Budget { instructions: left, interrupt_window: false }) {
-            Exit::Shutdown => return Ok(board.cycles() - before),
-            Exit::Budget | Exit::Halted => return Err(Refusal::Endless),
+            Exit::Shutdown => break Stop::Exception,
+            Exit::Budget => break Stop::Budget,
+            Exit::Halted => return Err(Refusal::Endless),
             _ => left -= cpu.totals().instructions() - retired,
         }
-    }
+    };
+    Ok((board.cycles() - before, stop))
 }
 
 impl Machine {
@@ -334,16 +350,24 @@ impl Machine {
         self.attempt(image, count)?.map_err(|_| Refusal::Exception)
     }
 
+    /// Cycles of an execution of an image, behind one that follows another image and much else, as on silicon.
+    fn measure(&mut self, image: &Image) -> Result<f64, Refusal> {
+        let before = self.cpu.totals().instructions();
+        self.run(image, 1)?;
+        let instructions = self.cpu.totals().instructions() - before;
+        self.begin(image, EXECUTIONS + 2);
+        let mut run = |executions| run(&mut self.cpu, &mut self.board, executions * instructions);
+        run(1)?;
+        let (cycles, stop) = run(EXECUTIONS)?;
+        // What is left of it ends by the exception.
+        let (_, end) = run(2)?;
+        let whole = stop == Stop::Budget && end == Stop::Exception;
+        if whole { Ok(cycles as f64 / EXECUTIONS as f64) } else { Err(Refusal::Exception) }
+    }
+
     /// As [`run`](Self::run), or the page that is missing.
     fn attempt(&mut self, image: &Image, count: u64) -> Result<Result<u64, u64>, Refusal> {
-        self.board.write(DATA_PHYSICAL + COUNT, &count.to_le_bytes());
-        let mut state = start(image.again);
-        if self.vectors == Vectors::Avx512 {
-            // OSXSAVE; x87, SSE, AVX and the three parts of AVX-512.
-            state.cr4 |= 1 << 18;
-            state.xcr0 = 0xE7;
-        }
-        self.cpu.set_state(&state);
+        self.begin(image, count);
         let cycles = until_exception(&mut self.cpu, &mut self.board, BUDGET)?;
         let state = self.cpu.state();
         if state.rip == image.end {
@@ -353,6 +377,18 @@ impl Machine {
             0 => Err(Refusal::Exception),
             address => Ok(Err(address & !(PAGE - 1))),
         }
+    }
+
+    /// Goes to where executions of an image begin.
+    fn begin(&mut self, image: &Image, count: u64) {
+        self.board.write(DATA_PHYSICAL + COUNT, &count.to_le_bytes());
+        let mut state = start(image.again);
+        if self.vectors == Vectors::Avx512 {
+            // OSXSAVE; x87, SSE, AVX and the three parts of AVX-512.
+            state.cr4 |= 1 << 18;
+            state.xcr0 = 0xE7;
+        }
+        self.cpu.set_state(&state);
     }
 
     /// Lines of the page that differ from the template.
