@@ -12,6 +12,7 @@ use crate::error::TaskError;
 use std::arch::asm;
 use std::arch::x86_64::{_mm_lfence, _rdtsc};
 use std::ffi::c_void;
+use std::ops::{Add, Sub};
 use std::process::Command;
 use std::time::Instant;
 use std::{hint, io, mem, ptr, thread};
@@ -354,9 +355,9 @@ impl Host {
         looks.get(looks.len() / 2).copied()
     }
 
-    /// Runs a command on this core to its end: seconds of processor time, user and system, of it and its children.
-    pub(crate) fn processor_time(command: &mut Command) -> Result<[f64; 2], TaskError> {
-        // SAFETY: sets of CPUs, and counts of times, are plain data; both calls only write to them.
+    /// Runs a command on this core to its end: what it and its children used.
+    pub(crate) fn processor_time(command: &mut Command) -> Result<Used, TaskError> {
+        // SAFETY: sets of CPUs are plain data; both calls only read or write them.
         unsafe {
             let mut set: libc::cpu_set_t = mem::zeroed();
             let cpu = libc::sched_getcpu();
@@ -364,26 +365,90 @@ impl Host {
             // The child has it too. Where this is refused, samples are less stable.
             libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set);
         }
-        let used = || {
-            // SAFETY: as above.
-            let usage = unsafe {
-                let mut usage: libc::rusage = mem::zeroed();
-                libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
-                usage
-            };
-            [usage.ru_utime, usage.ru_stime].map(|time| time.tv_sec as f64 + time.tv_usec as f64 / 1e6)
-        };
-        let before = used();
+        let before = Used::of(libc::RUSAGE_CHILDREN);
         let status = command.status();
         let reason = match status {
-            Ok(status) if status.success() => {
-                let after = used();
-                return Ok([after[0] - before[0], after[1] - before[1]]);
-            }
+            Ok(status) if status.success() => return Ok(Used::of(libc::RUSAGE_CHILDREN) - before),
             Ok(status) => format!("{command:?}: {status}"),
             Err(error) => format!("{command:?}: {error}"),
         };
         Err(TaskError::Measure { what: "a program", reason })
+    }
+
+    /// Cycles of a page fault that the kernel books as those of user code: while it returns, the timer that tells the
+    /// two apart cannot interrupt it. `None` if they are not stable.
+    pub(crate) fn fault_in_user_time(&mut self) -> Result<Option<f64>, TaskError> {
+        const SAMPLES: usize = 15;
+        const PAGES: u64 = 1 << 12;
+        const ROUNDS: u64 = 40;
+        let at = CODE - PAGES * PAGE;
+        map(at, PAGES * PAGE, false, None)?;
+        let mut all = Used::default();
+        let sampled = self.sample_seconds(SAMPLES, || {
+            let before = Used::of(libc::RUSAGE_THREAD);
+            for _ in 0..ROUNDS {
+                // SAFETY: mapped above, and Rust has no references to it; it is all zeros again.
+                unsafe {
+                    libc::madvise(at as *mut c_void, (PAGES * PAGE) as usize, libc::MADV_NOHUGEPAGE);
+                    libc::madvise(at as *mut c_void, (PAGES * PAGE) as usize, libc::MADV_DONTNEED);
+                }
+                (0..PAGES).for_each(|page| write(at + page * PAGE, &[1]));
+            }
+            let used = Used::of(libc::RUSAGE_THREAD) - before;
+            all = all + used;
+            Some(used.user + used.kernel)
+        });
+        // SAFETY: as above.
+        unsafe { libc::munmap(at as *mut c_void, (PAGES * PAGE) as usize) };
+        Ok(sampled.map(|sampled| sampled.cycles / (PAGES * ROUNDS) as f64 * all.share_of_user()))
+    }
+}
+
+/// What a process or a thread used.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Used {
+    /// Seconds of processor time. The kernel tells the two apart by what a timer interrupts, so of many runs together.
+    pub(crate) user: f64,
+    pub(crate) kernel: f64,
+    /// Page faults without reading of a file.
+    pub(crate) faults: f64,
+}
+
+impl Used {
+    /// By `libc::RUSAGE_CHILDREN` and so on.
+    fn of(who: i32) -> Self {
+        // SAFETY: counts of times are plain data; the call only writes them.
+        let usage = unsafe {
+            let mut usage: libc::rusage = mem::zeroed();
+            libc::getrusage(who, &raw mut usage);
+            usage
+        };
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        let [user, kernel] = [usage.ru_utime, usage.ru_stime].map(seconds);
+        Self { user, kernel, faults: usage.ru_minflt as f64 }
+    }
+
+    /// The share of user code in the processor time.
+    pub(crate) fn share_of_user(self) -> f64 {
+        self.user / (self.user + self.kernel)
+    }
+}
+
+impl Add for Used {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let Self { user, kernel, faults } = other;
+        Self { user: self.user + user, kernel: self.kernel + kernel, faults: self.faults + faults }
+    }
+}
+
+impl Sub for Used {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        let Self { user, kernel, faults } = other;
+        Self { user: self.user - user, kernel: self.kernel - kernel, faults: self.faults - faults }
     }
 }
 

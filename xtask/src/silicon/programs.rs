@@ -5,9 +5,9 @@
 //!
 //! The host need not have a PMU, so its cycles are the processor time of the program times the clock of the core, which
 //! is looked at before and behind each run. User code alone is compared: the kernels differ, and so do page faults in a
-//! virtual machine and out of one.
+//! virtual machine and out of one. What the kernel books of these as user code is measured apart, and subtracted.
 
-use super::native::{self, Host, Sampled};
+use super::native::{self, Host, Sampled, Used};
 use super::record::host_name;
 use super::uncore;
 use crate::cargo::root;
@@ -204,11 +204,12 @@ impl Program {
         lines_of(self.path).into_iter().next().filter(|path| path.starts_with('/'))
     }
 
-    /// Cycles of user code on this host; `None` if they are not stable.
+    /// Cycles of user code on this host, if those of a page fault are booked as such; `None` if they are not stable.
     fn natively(
         &self,
         (path, amount): (&str, usize),
         host: &mut Host,
+        fault: f64,
         directory: &Path,
     ) -> Result<Option<Native>, TaskError> {
         let run = || {
@@ -216,13 +217,13 @@ impl Program {
             command.args(self.arguments(amount)).stderr(Stdio::null());
             self.streams(&mut command, amount, directory).and_then(Host::processor_time)
         };
-        let [user, system] = run()?;
-        let runs = ((LONG_ENOUGH / (user + system).max(0.001)) as usize).clamp(RUNS.start, RUNS.end);
-        let (mut all, mut failed) = ([0.0; 2], None);
+        let Used { user, kernel, faults } = run()?;
+        let runs = ((LONG_ENOUGH / (user + kernel).max(0.001)) as usize).clamp(RUNS.start, RUNS.end);
+        let (mut all, mut failed) = (Used::default(), None);
         let sampled = host.sample_seconds(runs, || match run() {
             Ok(used) => {
-                all = [all[0] + used[0], all[1] + used[1]];
-                Some(used[0] + used[1])
+                all = all + used;
+                Some(used.user + used.kernel)
             }
             Err(error) => {
                 failed = Some(error);
@@ -232,12 +233,9 @@ impl Program {
         if let Some(error) = failed {
             return Err(error);
         }
-        // The kernel tells user from system time by what a timer interrupts, so of all runs together.
-        let user = all[0] / (all[0] + all[1]);
-        Ok(sampled.map(|Sampled { cycles, spread }| Native {
-            user: cycles * user,
-            kernel: 1.0 - user,
-            spread,
+        Ok(sampled.map(|Sampled { cycles, spread }| {
+            let booked = cycles * all.share_of_user();
+            Native { user: booked - faults * fault, faults: faults * fault, kernel: cycles - booked, spread }
         }))
     }
 
@@ -293,19 +291,25 @@ fn lines_of(script: &str) -> Vec<String> {
 struct Native {
     /// Cycles of user code.
     user: f64,
-    /// Share of the kernel in all cycles.
+    /// Cycles of page faults that the kernel booked as such.
+    faults: f64,
+    /// Other cycles of the kernel.
     kernel: f64,
     /// As that of [`Sampled`].
     spread: f64,
 }
 
 impl Native {
+    fn all(self) -> f64 {
+        self.user + self.faults + self.kernel
+    }
+
     /// The same of what one run does more than another one; the larger spread of both, of the difference.
     fn less(self, other: Self) -> Self {
-        let all = |native: Self| native.user / (1.0 - native.kernel);
-        let (more, user) = (all(self) - all(other), self.user - other.user);
-        let cycles = (self.spread * all(self)).max(other.spread * all(other));
-        Self { user, kernel: 1.0 - user / more, spread: cycles / more }
+        let (user, faults, kernel) =
+            (self.user - other.user, self.faults - other.faults, self.kernel - other.kernel);
+        let spread = (self.spread * self.all()).max(other.spread * other.all());
+        Self { user, faults, kernel, spread: spread / (self.all() - other.all()) }
     }
 }
 
@@ -343,9 +347,16 @@ pub(crate) fn compare(profile: &str, part: &str) -> Result<(), TaskError> {
     }
     let (uncore, measured) = native::on_thread(|mut host| {
         let uncore = uncore::measure(&mut host, core)?;
+        let fault = host.fault_in_user_time()?;
+        let left = fault.map_or_else(
+            || "what page faults leave in user time is not stable, and not subtracted".to_owned(),
+            |cycles| format!("a page fault leaves {cycles:.0} cycles of user time, which are subtracted"),
+        );
+        anstream::println!("{left}");
+        let fault = fault.unwrap_or(0.0);
         let mut measure = |program: &Program, path: &str| {
             anstream::eprintln!("{} on this host", program.name);
-            let mut of = |amount| program.natively((path, amount), &mut host, &directory);
+            let mut of = |amount| program.natively((path, amount), &mut host, fault, &directory);
             let both = of(0)?.zip(of(1)?);
             if let Some((less, more)) = both {
                 anstream::eprintln!("    {}", megacycles([less.user, more.user]));
@@ -419,6 +430,7 @@ fn table() -> Table {
         "user instructions",
         "host Mcycles",
         "spread",
+        "page faults",
         "kernel besides",
         "model Mcycles",
         "error",
@@ -431,13 +443,14 @@ fn table() -> Table {
 
 /// `guest`: instructions and cycles.
 fn add_row(table: &mut Table, name: &str, native: Native, [instructions, model]: [f64; 2]) {
-    let Native { user, kernel, spread } = native;
+    let Native { user, faults, kernel, spread } = native;
     table.add_row([
         name.to_owned(),
         format!("{:.1} M", instructions / 1e6),
         format!("{:.1}", user / 1e6),
         format!("{:.1} %", spread * 100.0),
-        format!("{:.0} %", kernel * 100.0),
+        format!("{:.1}", faults / 1e6),
+        format!("{:.0} %", kernel / native.all() * 100.0),
         format!("{:.1}", model / 1e6),
         format!("{:+.1} %", (model / user - 1.0) * 100.0),
     ]);
