@@ -206,6 +206,8 @@ pub struct Prediction {
     pub histories: &'static [u32],
     /// A mispredicted branch gets an entry of any table with a longer history, not always of the first that has room.
     pub spreads_branches: bool,
+    /// A new entry predicts at once. Else only while such entries have been better than what they come after.
+    pub trusts_new_entries: bool,
     /// The lowest bit of a branch's address that the register has: 16 of them.
     pub path_address: u32,
     /// Branches whose targets are known.

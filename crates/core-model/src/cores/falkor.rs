@@ -94,6 +94,7 @@ pub const FALKOR: Core = Core {
         tagged: Geometry { sets: 512, ways: 4 },
         histories: &[22, 58, 186],
         spreads_branches: false,
+        trusts_new_entries: false,
         path_address: 3,
         targets: Geometry { sets: 1024, ways: 4 },
         fast_targets: Geometry { sets: 32, ways: 4 },

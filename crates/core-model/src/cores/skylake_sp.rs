@@ -119,6 +119,7 @@ pub const SKYLAKE_SP: Core = Core {
         tagged: Geometry { sets: 512, ways: 4 },
         histories: &[22, 58, 186],
         spreads_branches: false,
+        trusts_new_entries: false,
         path_address: 3,
         // Hardware Times, "Intel's P-Core Architectures Compared": 128 and 4096 targets. Ways: estimate.
         targets: Geometry { sets: 1024, ways: 4 },

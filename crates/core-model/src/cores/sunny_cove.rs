@@ -137,6 +137,7 @@ pub const SUNNY_COVE: Core = Core {
         tagged: Geometry { sets: 512, ways: 4 },
         histories: &[36, 68, 132, 388],
         spreads_branches: true,
+        trusts_new_entries: false,
         path_address: 0,
         // Intel's Architecture Day 2021, of Golden Cove: 12 K targets, up from 5 K. Ways: estimate.
         targets: Geometry { sets: 1024, ways: 5 },

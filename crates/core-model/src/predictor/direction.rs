@@ -32,6 +32,8 @@ pub(crate) struct Direction {
     newcomers: i8,
     /// See [`Prediction::spreads_branches`].
     spreads: bool,
+    /// See [`Prediction::trusts_new_entries`].
+    trusts_new: bool,
     /// See [`Prediction::overridden_direction`].
     is_overridden: bool,
     random: Xorshift,
@@ -89,6 +91,7 @@ impl Direction {
             count,
             newcomers: 0,
             spreads: parameters.spreads_branches,
+            trusts_new: parameters.trusts_new_entries,
             is_overridden: parameters.overridden_direction > 0,
             random: Xorshift::new(),
             updates: 0,
@@ -160,7 +163,8 @@ impl Direction {
         let entry_taken = entry.counter >= 0;
         // A new entry may know less than the one before it.
         let new = entry.useful == 0 && matches!(entry.counter, -1 | 0);
-        let predicted = if new && self.newcomers >= 0 { alternate_taken } else { entry_taken };
+        let predicted =
+            if new && !self.trusts_new && self.newcomers >= 0 { alternate_taken } else { entry_taken };
         if entry_taken != alternate_taken {
             if new {
                 let worse = if entry_taken == taken { -1 } else { 1 };
