@@ -77,7 +77,7 @@ impl Run {
         let load = prepared.traits.intersects(Traits::LOAD);
         let load_room = if load { self.back_end.load_room() } else { 0 };
         self.back_end.make_room(&mut self.totals, slots, load_room, 0, 0);
-        let allocated = self.back_end.allocate(&mut self.totals, slots);
+        let allocated = self.back_end.allocate::<true>(&mut self.totals, slots);
         let executed = self.execute(prepared, allocated + 1);
         let retired = self.back_end.complete::<true>(&mut self.totals, prepared, slots, &executed);
         self.back_end.write_back(prepared, executed.addressed);
@@ -105,7 +105,7 @@ impl Run {
         if store {
             start = start.max(self.last_store).max(self.last_load);
         }
-        let issued = self.back_end.issue(prepared.groups(), start);
+        let issued = self.back_end.issue::<true>(prepared.groups(), start);
         for (register, left) in self.left.iter_mut().enumerate() {
             if prepared.rest.results >> register & 1 == 1 {
                 *left = issued;

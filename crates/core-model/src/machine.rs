@@ -45,6 +45,12 @@ impl Machine {
         matches!(self.position, PipelinePosition::Memoised { .. })
     }
 
+    /// Instructions go through the code that asks for what few cores have.
+    #[cfg(test)]
+    pub(crate) fn ask_for_quirks(&mut self) {
+        self.pipeline.has_quirks = true;
+    }
+
     pub(crate) fn define(&mut self, id: BlockId, definition: Definition) {
         self.definitions.define(id, definition);
     }

@@ -249,6 +249,75 @@ mod tests {
     const CHASE: [u8; 8] = [0x48, 0x8B, 0x00, 0x48, 0xFF, 0xCF, 0x75, 0xF8];
     const CODE: u64 = 0x40_0000;
 
+    fn described(code: &[u8]) -> Vec<Instruction> {
+        let mut info = InstructionInfoFactory::new();
+        let decoded = Decoder::with_ip(64, code, CODE, DecoderOptions::NONE).into_iter();
+        let described = decoded.map(|instruction| {
+            let bytes = &code[(instruction.ip() - CODE) as usize..][..instruction.len()];
+            describe::instruction(&instruction, bytes, &mut info)
+        });
+        described.collect()
+    }
+
+    /// What the code without questions leaves out, this core does not have.
+    #[test]
+    fn cores_without_quirks_do_the_same_where_they_are_asked_for() {
+        // 1: mov rax, [rsi]; add rbx, rax; mov [rdi], rbx; nop; shl rcx, 3; addps xmm0, xmm1; paddd xmm0, xmm1
+        //    lea rdx, [rdx + rax*2 + 8]; imul rdx, rbx; nop dword [rax]; add rax, [rsi]; dec r8; jnz 1b
+        const MIXED: [u8; 42] = [
+            0x48, 0x8B, 0x06, 0x48, 0x01, 0xC3, 0x48, 0x89, 0x1F, 0x90, 0x48, 0xC1, 0xE1, 0x03, 0x0F, 0x58,
+            0xC1, 0x66, 0x0F, 0xFE, 0xC1, 0x48, 0x8D, 0x54, 0x42, 0x08, 0x48, 0x0F, 0xAF, 0xD3, 0x0F, 0x1F,
+            0x40, 0x00, 0x48, 0x03, 0x06, 0x49, 0xFF, 0xC8, 0x75, 0xD6,
+        ];
+        let code = described(&MIXED);
+        for core in cores(Isa::X86) {
+            let totals = |asked: bool| {
+                let mut model = Model::new(core, &describe::X86).unwrap();
+                if asked {
+                    model.machine.get().ask_for_quirks();
+                }
+                let id = model.define(&code);
+                for n in 0..20_000_u64 {
+                    let access = |owner, place, write| MemoryAccess {
+                        owner,
+                        linear: place,
+                        physical: place,
+                        size: 8,
+                        page: 12,
+                        write,
+                        ..MemoryAccess::default()
+                    };
+                    let place = 0x10_0000 + n * n % 977 * 40;
+                    model.retire(&Block {
+                        id,
+                        first: 0,
+                        count: 13,
+                        whole: true,
+                        user: true,
+                        fetch_page: 12,
+                        rip: CODE,
+                        fetch_pa: CODE,
+                        memory: &[
+                            access(0, place, false),
+                            access(2, place + n % 7 * 8, true),
+                            access(10, place, false),
+                        ],
+                        branch: Some(Branch {
+                            kind: BranchKind::Conditional,
+                            taken: n * n % 11 != 3,
+                            target: CODE,
+                        }),
+                        last: 40,
+                        end: 42,
+                        repetitions: 1,
+                    });
+                }
+                *model.totals(true)
+            };
+            assert_eq!(totals(false), totals(true), "{}", core.name);
+        }
+    }
+
     /// What a program does most must not cost what the pipeline costs: a loop that it begins long after anything came
     /// from the decoders, too.
     #[test]
@@ -258,14 +327,7 @@ mod tests {
             [MemoryAccess { linear: place, physical: place, size: 8, page: 12, ..MemoryAccess::default() }];
         for core in cores(Isa::X86) {
             let mut model = Model::new(core, &describe::X86).unwrap();
-            let mut info = InstructionInfoFactory::new();
-            let decoded = Decoder::with_ip(64, &CHASE, CODE, DecoderOptions::NONE).into_iter();
-            let instructions: Vec<_> = decoded
-                .map(|instruction| {
-                    let bytes = &CHASE[(instruction.ip() - CODE) as usize..][..instruction.len()];
-                    describe::instruction(&instruction, bytes, &mut info)
-                })
-                .collect();
+            let instructions = described(&CHASE);
             let ids = [(); 2].map(|()| model.define(&instructions));
             let mut run = |which: usize, iterations| {
                 let (id, code) = (ids[which], CODE + 0x1000 * which as u64);

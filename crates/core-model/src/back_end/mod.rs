@@ -286,6 +286,11 @@ impl BackEnd {
         self.hold(totals, until);
     }
 
+    /// True if it has what few cores have: units of arithmetic in turn.
+    pub(crate) fn has_quirks(&self) -> bool {
+        self.turns.is_some()
+    }
+
     /// The oldest instruction that has not retired at a cycle; what has retired leaves the reorder buffer.
     #[inline]
     fn oldest_at(&mut self, cycle: u64) -> Option<InFlight> {
@@ -345,8 +350,13 @@ impl BackEnd {
     /// When the scheduler of the unit whose turn it is has room for an instruction, in another cycle of dispatch if
     /// this one can have no more such uops. `memory`: it loads or stores.
     #[inline(always)]
-    pub(crate) fn enter_group(&mut self, totals: &mut CoreTotals, prepared: &Prepared, memory: bool) -> u64 {
-        if self.turns.is_none() { 0 } else { self.enter_group_in_turn(totals, prepared, memory) }
+    pub(crate) fn enter_group<const QUIRKS: bool>(
+        &mut self,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        memory: bool,
+    ) -> u64 {
+        if !QUIRKS || self.turns.is_none() { 0 } else { self.enter_group_in_turn(totals, prepared, memory) }
     }
 
     #[inline(never)]
@@ -453,30 +463,31 @@ impl BackEnd {
 
     /// Allocates uops that retire, whose slots the caller books; the cycle of the last one.
     #[inline(always)]
-    pub(crate) fn allocate(&mut self, totals: &mut CoreTotals, slots: u32) -> u64 {
+    pub(crate) fn allocate<const QUIRKS: bool>(&mut self, totals: &mut CoreTotals, slots: u32) -> u64 {
         if slots > 1 && self.allocates_whole {
             self.allocation.make_whole(totals, slots);
         }
         (self.first_slot, self.more_slots) = (self.allocation.used(), slots > 1);
         let cycle = self.allocation.take(totals, slots);
         if cycle != self.newest_allocation {
-            self.enter_cycle(totals, cycle, slots);
+            self.enter_cycle::<QUIRKS>(totals, cycle, slots);
         }
-        if let Some(turns) = &mut self.turns {
+        if QUIRKS && let Some(turns) = &mut self.turns {
             turns.dispatch();
         }
         cycle
     }
 
     /// The first uops, or none, of an instruction are allocated in another cycle than those before.
-    fn enter_cycle(&mut self, totals: &mut CoreTotals, cycle: u64, slots: u32) {
+    fn enter_cycle<const QUIRKS: bool>(&mut self, totals: &mut CoreTotals, cycle: u64, slots: u32) {
         self.ports.look_from(cycle);
         if self.ports.base() | 63 < cycle {
             self.finish_cycles(totals, cycle & !63);
         }
         if slots > 0 {
             self.newest_allocation = cycle;
-            if let Some(turns) = &mut self.turns
+            if QUIRKS
+                && let Some(turns) = &mut self.turns
                 && (self.first_slot == 0 || self.first_slot + slots > self.allocation.width())
             {
                 turns.begin_group();
@@ -533,9 +544,9 @@ impl BackEnd {
     /// The uop that adds a constant before a shift, if there is one to add: asked if [`crossing`](Self::crossing) takes
     /// any time.
     #[inline(never)]
-    pub(crate) fn add_constant(&mut self, prepared: &Prepared, ready: u64) {
+    pub(crate) fn add_constant<const QUIRKS: bool>(&mut self, prepared: &Prepared, ready: u64) {
         if self.domains.adds_constant(prepared) {
-            self.issue(prepared.groups(), ready);
+            self.issue::<QUIRKS>(prepared.groups(), ready);
         }
     }
 
@@ -561,12 +572,12 @@ impl BackEnd {
 
     /// Reserves ports from `start` on; the cycle in which the last group of uops begins.
     #[inline(always)]
-    pub(crate) fn issue(&mut self, groups: &[Uops], start: u64) -> u64 {
+    pub(crate) fn issue<const QUIRKS: bool>(&mut self, groups: &[Uops], start: u64) -> u64 {
         let mut issued = start;
         let mut slot = self.first_slot as usize;
         for &uops in groups {
             let begun = match &mut self.turns {
-                Some(turns) if turns.concern(uops.units) => {
+                Some(turns) if QUIRKS && turns.concern(uops.units) => {
                     turns.issue(&mut self.ports, uops, start, self.newest_allocation)
                 }
                 _ => self.ports.issue_bound(uops, start, slot),

@@ -152,9 +152,14 @@ impl FrontEnd {
         }
     }
 
+    /// True if it has what few cores have: a uop cache whose lines have room for few instructions.
+    pub(crate) fn has_quirks(&self) -> bool {
+        self.has_room_for_few
+    }
+
     /// Supplies an instruction, which has no [`Traits::RARE`] unless `RARE`; the cycle of its last uop.
     #[inline(always)]
-    pub(crate) fn supply<const RARE: bool>(
+    pub(crate) fn supply<const QUIRKS: bool, const RARE: bool>(
         &mut self,
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
@@ -166,11 +171,11 @@ impl FrontEnd {
         let room = self.left[self.entered.wrapping_sub(self.queue) % QUEUE];
         self.pass(totals, room);
         let takes = [slots.min(1), place.prepared.constants().into()];
-        let full = self.has_room_for_few && self.of_line.room.is_full(takes);
+        let full = QUIRKS && self.has_room_for_few && self.of_line.room.is_full(takes);
         if (place.physical >> self.piece_shift != self.piece || full) && self.path != Path::Loop {
             self.enter(port, totals, place, full);
         }
-        if self.has_room_for_few {
+        if QUIRKS && self.has_room_for_few {
             self.of_line.room.fill(takes);
         }
         self.loop_uops += slots;

@@ -9,9 +9,9 @@ use crate::totals::CoreTotals;
 use retire::RegisterFile;
 
 impl Pipeline {
-    /// Executes; nothing begins before `earliest`. `RARE` and `MEMORY`: see [`complete`](Self::complete).
+    /// Executes; nothing begins before `earliest`. `QUIRKS`, `RARE` and `MEMORY`: see [`complete`](Self::complete).
     #[inline(always)]
-    pub(crate) fn execute<const RARE: bool, const MEMORY: bool>(
+    pub(crate) fn execute<const QUIRKS: bool, const RARE: bool, const MEMORY: bool>(
         &mut self,
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
@@ -26,15 +26,18 @@ impl Pipeline {
             let ready = ready.max(self.back_end.distant(prepared));
             // What renaming does waits for no dispatch.
             let executes = prepared.has_groups();
-            let ready = ready.max(self.select_early(prepared, prepared.groups(), earliest));
+            let early = if QUIRKS { self.select_early(prepared, prepared.groups(), earliest) } else { 0 };
+            let ready = ready.max(early);
             let value = if executes { self.back_end.woken(ready, earliest) } else { ready.max(earliest) };
             if crossing > 0 {
-                self.back_end.add_constant(prepared, earliest);
+                self.back_end.add_constant::<QUIRKS>(prepared, earliest);
             }
-            let issued = self.back_end.issue(prepared.groups(), value);
+            let issued = self.back_end.issue::<QUIRKS>(prepared.groups(), value);
             let completed = issued + u64::from(prepared.compute);
-            let prompt =
-                executes && prepared.compute == 1 && self.is_prompt(prepared, prepared.groups(), earliest);
+            let prompt = QUIRKS
+                && executes
+                && prepared.compute == 1
+                && self.is_prompt(prepared, prepared.groups(), earliest);
             return Executed {
                 prompt,
                 issued,
@@ -69,7 +72,7 @@ impl Pipeline {
         // The load goes ahead of the rest.
         let mut from = address;
         if traits.intersects(Traits::LOAD) || RARE && traits.intersects(Traits::PREFETCH) {
-            let issued = self.back_end.issue(load_groups, address);
+            let issued = self.back_end.issue::<QUIRKS>(load_groups, address);
             from = issued + load;
             let loaded = if RARE && traits.intersects(Traits::STRING) {
                 None
@@ -79,8 +82,8 @@ impl Pipeline {
             } else {
                 let lock = RARE && traits.intersects(Traits::LOCK);
                 let follow = self.back_end.follow(prepared);
-                let since =
-                    self.written.map_or(0, |written| written.stores_since(prepared.address_registers));
+                let written = self.written.filter(|_| QUIRKS);
+                let since = written.map_or(0, |written| written.stores_since(prepared.address_registers));
                 let destination = match prepared.register_file {
                     RegisterFile::General if traits.intersects(Traits::STORE) => Destination::Update,
                     RegisterFile::General if groups.is_empty() => Destination::Register,
@@ -101,10 +104,9 @@ impl Pipeline {
                     from = self.back_end.replay(load_groups, from - load) + load;
                 }
                 let twice = u8::from(loaded.is(LoadFlags::TWICE));
-                let mixed = self.mixes(prepared, groups);
-                let dependent = u8::from(!mixed && address > earliest && self.loads_again(prepared));
-                let mixed = u8::from(mixed);
-                for _ in 0..twice + dependent + mixed {
+                let mixed = QUIRKS && self.mixes(prepared, groups);
+                let dependent = QUIRKS && !mixed && address > earliest && self.loads_again(prepared);
+                for _ in 0..twice + u8::from(dependent) + u8::from(mixed) {
                     // The value does not wait for that.
                     self.back_end.replay(load_groups, issued + 1);
                 }
@@ -136,10 +138,12 @@ impl Pipeline {
             start = self.back_end.divide(start, cycles, integer);
         }
         // The address of a store waits neither for its value nor for what is older.
-        let addressed = self.back_end.issue(address_groups, store_address) + 1;
+        let addressed = self.back_end.issue::<QUIRKS>(address_groups, store_address) + 1;
         let loaded = start == from;
-        start = start.max(self.select_early(prepared, groups, from.max(earliest)));
-        let issued = self.back_end.issue(groups, start);
+        if QUIRKS {
+            start = start.max(self.select_early(prepared, groups, from.max(earliest)));
+        }
+        let issued = self.back_end.issue::<QUIRKS>(groups, start);
         let mut completed = issued + u64::from(compute);
         // A plain load computes nothing.
         let mut computes = if groups.is_empty() { 0 } else { completed - from.min(completed) };
@@ -165,7 +169,7 @@ impl Pipeline {
             // That it waits for older stores and locks is a wait for memory too.
             memory_from = begun.min(drains_from);
         }
-        let prompt = prepared.compute == 1 && loaded && self.is_prompt(prepared, groups, earliest);
+        let prompt = QUIRKS && prepared.compute == 1 && loaded && self.is_prompt(prepared, groups, earliest);
         Executed { issued, addressed, completed, memory_from, computes, clear, prompt }
     }
 

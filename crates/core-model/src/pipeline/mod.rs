@@ -85,6 +85,9 @@ pub(crate) struct Pipeline {
     limits_lines: bool,
     /// [`Core::fuses_nops`].
     fuses_nops: bool,
+    /// It has anything that few cores have. Others go through code that does not ask for it, which is a tenth of what
+    /// instructions without misses take.
+    pub(crate) has_quirks: bool,
 }
 
 /// An instruction in whose slot there is room for a NOP: see [`Core::fuses_nops`](crate::core::Core::fuses_nops).
@@ -121,10 +124,24 @@ fn string_slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
 
 impl Pipeline {
     pub(crate) fn new(core: &'static Core, units: &Units<'_>, registers: u32) -> Self {
+        let (front_end, back_end) = (FrontEnd::new(core), BackEnd::new(core, units, registers));
+        let origin = Origin::that_matters(core);
+        let written = match core.memory.renames_memory {
+            MemoryRenaming::Predicted { distance: 1.., .. } => Some(Written::new()),
+            _ => None,
+        };
+        let limits_lines = core.front_end.dispatched_lines > 0;
+        let has_quirks = matches!(origin, Origin::BehindLoad | Origin::Prompt)
+            || written.is_some()
+            || limits_lines
+            || core.fuses_nops
+            || core.memory.mixed_loads > 0
+            || front_end.has_quirks()
+            || back_end.has_quirks();
         Self {
             core,
-            front_end: FrontEnd::new(core),
-            back_end: BackEnd::new(core, units, registers),
+            front_end,
+            back_end,
             store_fits: true,
             fusible_end: u64::MAX,
             fusible: Traits::default(),
@@ -134,20 +151,18 @@ impl Pipeline {
             marked: 0,
             prompt: 0,
             loaded: 0,
-            origin: Origin::that_matters(core),
+            origin,
             dependent: 0,
-            written: match core.memory.renames_memory {
-                MemoryRenaming::Predicted { distance: 1.., .. } => Some(Written::new()),
-                _ => None,
-            },
+            written,
             mixed: (0, false),
             line: u64::MAX,
             lines: 0,
             lines_cycle: u64::MAX,
             stack_offset: 0,
             refilling: false,
-            limits_lines: core.front_end.dispatched_lines > 0,
+            limits_lines,
             fuses_nops: core.fuses_nops,
+            has_quirks,
         }
     }
 
@@ -157,6 +172,21 @@ impl Pipeline {
 
     /// Takes instructions that have retired through the pipeline, one after the other.
     pub(crate) fn retire(
+        &mut self,
+        port: &mut impl MemoryPort,
+        totals: &mut CoreTotals,
+        definition: &Definition,
+        block: &Predicted<'_>,
+    ) {
+        if self.has_quirks {
+            self.retire_on::<true>(port, totals, definition, block);
+        } else {
+            self.retire_on::<false>(port, totals, definition, block);
+        }
+    }
+
+    /// As [`retire`](Self::retire). `QUIRKS`: the core may have what few cores have.
+    fn retire_on<const QUIRKS: bool>(
         &mut self,
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
@@ -181,7 +211,7 @@ impl Pipeline {
             };
             let jumps = prepared.traits.intersects(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
             let fused = jumps || prepared.slots == 0;
-            let hidden = self.fuses_nops && {
+            let hidden = QUIRKS && self.fuses_nops && {
                 let nop = if prepared.traits.intersects(Traits::NOP) { length } else { 0 };
                 let hidden = nop > 0 && host.is_some_and(|host| host.takes(rip, nop));
                 host = (!hidden && !fused).then(|| Host { end: rip.wrapping_add(length.into()), nop });
@@ -195,15 +225,15 @@ impl Pipeline {
             (completed, taken) = if fused || hidden {
                 let count = if fused { &mut totals.macro_fused } else { &mut totals.nops };
                 *count += 1;
-                self.complete_fused(port, totals, prepared, place)
+                self.complete_fused::<QUIRKS>(port, totals, prepared, place)
             } else if prepared.is_plain() {
-                self.complete::<false, false>(port, totals, prepared, place, &execution(&[]))
+                self.complete::<QUIRKS, false, false>(port, totals, prepared, place, &execution(&[]))
             } else {
                 let execution = execution(accesses_of(block, number, &mut rest));
                 if prepared.traits.intersects(Traits::RARE) {
-                    self.complete_any(port, totals, prepared, place, &execution)
+                    self.complete_any::<QUIRKS>(port, totals, prepared, place, &execution)
                 } else {
-                    self.complete::<false, true>(port, totals, prepared, place, &execution)
+                    self.complete::<QUIRKS, false, true>(port, totals, prepared, place, &execution)
                 }
             };
             slots += u64::from(taken);
@@ -228,7 +258,7 @@ impl Pipeline {
     }
 
     #[inline(never)]
-    fn complete_any(
+    fn complete_any<const QUIRKS: bool>(
         &mut self,
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
@@ -236,13 +266,13 @@ impl Pipeline {
         place: &Place<'_>,
         execution: &Execution<'_>,
     ) -> (u64, u32) {
-        self.complete::<true, true>(port, totals, prepared, place, execution)
+        self.complete::<QUIRKS, true, true>(port, totals, prepared, place, execution)
     }
 
     /// As [`complete`](Self::complete), for a conditional jump that has become one uop with the instruction before it,
     /// or a NOP in its slot.
     #[inline(always)]
-    fn complete_fused(
+    fn complete_fused<const QUIRKS: bool>(
         &mut self,
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
@@ -250,7 +280,7 @@ impl Pipeline {
         place: &Place<'_>,
     ) -> (u64, u32) {
         totals.register_files[prepared.register_file as usize] += 1;
-        let allocated = self.allocate::<false>(port, totals, prepared.traits, place, [0; 2], [0; 3]);
+        let allocated = self.allocate::<QUIRKS, false>(port, totals, prepared.traits, place, [0; 2], [0; 3]);
         let ready = self.back_end.sources_ready(prepared).max(allocated);
         self.back_end.complete_fused(totals, ready);
         (ready, 0)
@@ -259,7 +289,7 @@ impl Pipeline {
     /// Takes an instruction from the front end to retirement; when its result is there, and the slots that it took.
     /// `RARE`: it may have [`Traits::RARE`]. `MEMORY`: it may load or store.
     #[inline(always)]
-    fn complete<const RARE: bool, const MEMORY: bool>(
+    fn complete<const QUIRKS: bool, const RARE: bool, const MEMORY: bool>(
         &mut self,
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
@@ -284,15 +314,15 @@ impl Pipeline {
         let slots = slots + u32::from(synchronises);
         let load = MEMORY && traits.intersects(Traits::LOAD);
         let store = MEMORY && traits.intersects(Traits::STORE);
-        let unit_room = self.back_end.enter_group(totals, prepared, load || store);
+        let unit_room = self.back_end.enter_group::<QUIRKS>(totals, prepared, load || store);
         let load_room = if load { self.back_end.load_room() } else { 0 };
         let store_room = if store { self.store_room(port) } else { 0 };
         let rooms = [load_room, store_room, unit_room];
-        let allocated = self.allocate::<RARE>(port, totals, traits, place, [supplied, slots], rooms);
+        let allocated = self.allocate::<QUIRKS, RARE>(port, totals, traits, place, [supplied, slots], rooms);
         if synchronises {
             self.back_end.synchronise_stack(allocated + 1);
         }
-        let executed = self.execute::<RARE, MEMORY>(port, totals, prepared, execution, allocated + 1);
+        let executed = self.execute::<QUIRKS, RARE, MEMORY>(port, totals, prepared, execution, allocated + 1);
         let Executed { addressed, completed, clear, .. } = executed;
         if RARE && along > 0 {
             let first = allocated.saturating_sub(u64::from(along / self.core.dispatch_width.max(1)));
@@ -302,7 +332,7 @@ impl Pipeline {
         if self.origin != Origin::Any {
             self.mark(prepared, executed.prompt);
         }
-        if let Some(written) = &mut self.written {
+        if QUIRKS && let Some(written) = &mut self.written {
             written.retire(prepared, store);
         }
         if load || store {
@@ -420,7 +450,7 @@ impl Pipeline {
 
     /// Supplies an instruction and allocates it; the cycle of its last uop.
     #[inline(always)]
-    fn allocate<const RARE: bool>(
+    fn allocate<const QUIRKS: bool, const RARE: bool>(
         &mut self,
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
@@ -430,22 +460,23 @@ impl Pipeline {
         [load_room, store_room, unit_room]: [u64; 3],
     ) -> u64 {
         let decoded = if traits.intersects(Traits::OWN_DECODER) { 0 } else { supplied };
+        let limits_lines = QUIRKS && self.limits_lines;
         // It is in the line where it ends.
         let line = || (place.linear + u64::from(place.prepared.length().saturating_sub(1))) >> 6;
-        if self.limits_lines && self.core.front_end.line_a_cycle {
+        if limits_lines && self.core.front_end.line_a_cycle {
             let line = line();
             let crosses = line != place.linear >> 6;
             if crosses || line != self.line {
                 self.front_end.end_line(totals, crosses);
             }
         }
-        let mut supplied = self.front_end.supply::<RARE>(port, totals, traits, place, decoded);
+        let mut supplied = self.front_end.supply::<QUIRKS, RARE>(port, totals, traits, place, decoded);
         if RARE && traits.intersects(Traits::MICROCODED) {
             // The first uops of microcode are allocated while the others are being sequenced.
             let width = self.core.dispatch_width.max(self.core.front_end.microcode_width).max(1);
             supplied -= u64::from(decoded.saturating_sub(1) / width);
         }
-        if self.limits_lines && slots > 0 {
+        if limits_lines && slots > 0 {
             self.limit_lines(totals, line());
         }
         self.back_end.make_room(totals, slots, load_room, store_room, unit_room);
@@ -456,8 +487,8 @@ impl Pipeline {
             self.back_end.wait_for_supply(totals, supplied);
         }
         self.refilling = false;
-        let allocated = self.back_end.allocate(totals, slots);
-        if self.limits_lines && allocated != self.lines_cycle {
+        let allocated = self.back_end.allocate::<QUIRKS>(totals, slots);
+        if limits_lines && allocated != self.lines_cycle {
             (self.lines_cycle, self.lines) = (allocated, 1);
         }
         self.front_end.leave_queue(allocated);
@@ -658,7 +689,7 @@ impl Pipeline {
         let uops = uops.max(1);
         self.back_end.drain(totals);
         self.back_end.make_room(totals, uops, 0, 0, 0);
-        self.back_end.allocate(totals, uops);
+        self.back_end.allocate::<true>(totals, uops);
         totals.slots.heavy_operations += u64::from(uops);
         totals.ms_retired += u64::from(uops);
         let done = self.back_end.cycle() + u64::from(cycles);
