@@ -259,6 +259,30 @@ mod tests {
         described.collect()
     }
 
+    /// One iteration of a loop of so many instructions at an address.
+    fn iteration(
+        (id, rip, count): (BlockId, u64, u8),
+        [last, end]: [u8; 2],
+        memory: &[MemoryAccess],
+        taken: bool,
+    ) -> Block<'_> {
+        Block {
+            id,
+            first: 0,
+            count,
+            whole: true,
+            user: true,
+            fetch_page: 12,
+            rip,
+            fetch_pa: rip,
+            memory,
+            branch: Some(Branch { kind: BranchKind::Conditional, taken, target: rip }),
+            last: last.into(),
+            end: end.into(),
+            repetitions: 1,
+        }
+    }
+
     /// What the code without questions leaves out, this core does not have.
     #[test]
     fn cores_without_quirks_do_the_same_where_they_are_asked_for() {
@@ -288,29 +312,12 @@ mod tests {
                         ..MemoryAccess::default()
                     };
                     let place = 0x10_0000 + n * n % 977 * 40;
-                    model.retire(&Block {
-                        id,
-                        first: 0,
-                        count: 13,
-                        whole: true,
-                        user: true,
-                        fetch_page: 12,
-                        rip: CODE,
-                        fetch_pa: CODE,
-                        memory: &[
-                            access(0, place, false),
-                            access(2, place + n % 7 * 8, true),
-                            access(10, place, false),
-                        ],
-                        branch: Some(Branch {
-                            kind: BranchKind::Conditional,
-                            taken: n * n % 11 != 3,
-                            target: CODE,
-                        }),
-                        last: 40,
-                        end: 42,
-                        repetitions: 1,
-                    });
+                    let memory = [
+                        access(0, place, false),
+                        access(2, place + n % 7 * 8, true),
+                        access(10, place, false),
+                    ];
+                    model.retire(&iteration((id, CODE, 13), [40, 42], &memory, n * n % 11 != 3));
                 }
                 *model.totals(true)
             };
@@ -332,25 +339,7 @@ mod tests {
             let mut run = |which: usize, iterations| {
                 let (id, code) = (ids[which], CODE + 0x1000 * which as u64);
                 let retire = |n| {
-                    model.retire(&Block {
-                        id,
-                        first: 0,
-                        count: 3,
-                        whole: true,
-                        user: true,
-                        fetch_page: 12,
-                        rip: code,
-                        fetch_pa: code,
-                        memory: &memory,
-                        branch: Some(Branch {
-                            kind: BranchKind::Conditional,
-                            taken: n + 1 < iterations,
-                            target: code,
-                        }),
-                        last: 6,
-                        end: 8,
-                        repetitions: 1,
-                    });
+                    model.retire(&iteration((id, code, 3), [6, 8], &memory, n + 1 < iterations));
                     model.machine.get().is_memoised()
                 };
                 (0..iterations).map(retire).filter(|known| *known).count()

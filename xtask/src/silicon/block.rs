@@ -12,8 +12,8 @@ const LOOP: usize = 56;
 const MOST_COPIES: usize = 64;
 const FEWEST_COPIES: usize = 2;
 /// Iterations of a loop, of two images. More than histories of directions reach, which is 194 on Golden Cove: the end
-/// of 70 is learnt there, and that of 210 is not, which would be part of the difference. So would be what the model
-/// takes more for the end of one image than for the other's, if the second had few more.
+/// of 70 is learnt there, and that of 210 is not, which would be part of the difference. The model has many more in
+/// the second, because the ends of two images do not take it quite the same.
 pub(crate) const MEASURED_ITERATIONS: [u32; 2] = [200, 270];
 pub(crate) const MODEL_ITERATIONS: [u32; 2] = [200, 480];
 /// Instructions of an unrolled block at least, of two images.

@@ -26,7 +26,7 @@ const MOST_PAGES: usize = 2048;
 const EXECUTIONS: u64 = 4;
 const WARM: u64 = 2;
 /// Instructions of one run at most.
-const BUDGET: u64 = 12_000_000;
+const BUDGET: u64 = 4_000_000;
 /// Stores that a load can still be forwarded from, as far as classes of blocks go.
 const FORWARDERS: usize = 56;
 

@@ -382,16 +382,16 @@ impl Host {
         const PAGES: u64 = 1 << 12;
         const ROUNDS: u64 = 40;
         let at = CODE - PAGES * PAGE;
+        let len = (PAGES * PAGE) as usize;
         map(at, PAGES * PAGE, false, None)?;
+        // SAFETY: mapped above.
+        unsafe { libc::madvise(at as *mut c_void, len, libc::MADV_NOHUGEPAGE) };
         let mut all = Used::default();
         let sampled = self.sample_seconds(SAMPLES, || {
             let before = Used::of(libc::RUSAGE_THREAD);
             for _ in 0..ROUNDS {
                 // SAFETY: mapped above, and Rust has no references to it; it is all zeros again.
-                unsafe {
-                    libc::madvise(at as *mut c_void, (PAGES * PAGE) as usize, libc::MADV_NOHUGEPAGE);
-                    libc::madvise(at as *mut c_void, (PAGES * PAGE) as usize, libc::MADV_DONTNEED);
-                }
+                unsafe { libc::madvise(at as *mut c_void, len, libc::MADV_DONTNEED) };
                 (0..PAGES).for_each(|page| write(at + page * PAGE, &[1]));
             }
             let used = Used::of(libc::RUSAGE_THREAD) - before;
@@ -399,7 +399,7 @@ impl Host {
             Some(used.user + used.kernel)
         });
         // SAFETY: as above.
-        unsafe { libc::munmap(at as *mut c_void, (PAGES * PAGE) as usize) };
+        unsafe { libc::munmap(at as *mut c_void, len) };
         Ok(sampled.map(|sampled| sampled.cycles / (PAGES * ROUNDS) as f64 * all.share_of_user()))
     }
 }

@@ -28,12 +28,11 @@ pub(crate) struct Direction {
     sets: usize,
     ways: usize,
     count: usize,
-    /// How much better than new entries those are that they come after: -8 to 7.
-    newcomers: i8,
+    /// How much better than new entries those are that they come after: -8 to 7. `None` where new entries predict at
+    /// once: see [`Prediction::trusts_new_entries`].
+    newcomers: Option<i8>,
     /// See [`Prediction::spreads_branches`].
     spreads: bool,
-    /// See [`Prediction::trusts_new_entries`].
-    trusts_new: bool,
     /// See [`Prediction::overridden_direction`].
     is_overridden: bool,
     random: Xorshift,
@@ -89,9 +88,8 @@ impl Direction {
             sets,
             ways,
             count,
-            newcomers: 0,
+            newcomers: (!parameters.trusts_new_entries).then_some(0),
             spreads: parameters.spreads_branches,
-            trusts_new: parameters.trusts_new_entries,
             is_overridden: parameters.overridden_direction > 0,
             random: Xorshift::new(),
             updates: 0,
@@ -163,12 +161,12 @@ impl Direction {
         let entry_taken = entry.counter >= 0;
         // A new entry may know less than the one before it.
         let new = entry.useful == 0 && matches!(entry.counter, -1 | 0);
-        let predicted =
-            if new && !self.trusts_new && self.newcomers >= 0 { alternate_taken } else { entry_taken };
+        let doubted = new && self.newcomers.is_some_and(|newcomers| newcomers >= 0);
+        let predicted = if doubted { alternate_taken } else { entry_taken };
         if entry_taken != alternate_taken {
-            if new {
+            if new && let Some(newcomers) = &mut self.newcomers {
                 let worse = if entry_taken == taken { -1 } else { 1 };
-                self.newcomers = (self.newcomers + worse).clamp(-8, 7);
+                *newcomers = (*newcomers + worse).clamp(-8, 7);
             }
             entry.useful =
                 if entry_taken == taken { (entry.useful + 1).min(3) } else { entry.useful.saturating_sub(1) };
@@ -230,7 +228,7 @@ impl Direction {
     pub(crate) fn forget(&mut self) {
         self.bimodal.fill(-1);
         self.tables.fill(Entry::default());
-        self.newcomers = 0;
+        self.newcomers = self.newcomers.map(|_| 0);
         self.changes += 1;
     }
 }

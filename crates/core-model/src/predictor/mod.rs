@@ -223,7 +223,6 @@ mod tests {
         assert_eq!([false, true, false].map(&mut passed), [false, false, true]);
     }
 
-    /// Half&Half: 93 taken branches on Skylake, 194 from Sunny Cove on.
     /// Measured on Emerald Rapids: 0.149 of directions of which one in eight differs.
     #[test]
     fn new_entries_that_predict_at_once_mispredict_more_of_rare_directions() {
@@ -242,6 +241,7 @@ mod tests {
         assert!((0.125..0.135).contains(&sunny), "{sunny}");
     }
 
+    /// Half&Half: 93 taken branches on Skylake, 194 from Sunny Cove on.
     #[test]
     fn exits_of_loops_are_learnt_as_far_as_the_path_reaches() {
         let exits = |core: &Core, iterations: u32| {
