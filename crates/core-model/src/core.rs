@@ -233,16 +233,15 @@ pub struct Prediction {
     pub slow_target: u32,
     /// What the predictor takes for some kinds of branches.
     pub branch_cycles: BranchCycles,
+    /// Cycles by which the predictor can be ahead of fetch with taken branches.
+    pub lead: u8,
     /// Indirect targets are predicted by so many conditional branches before, up to 31, and not by the path; 0: by the
     /// path.
     pub indirect_directions: u32,
     /// Cycles that fetch loses at an indirect jump or call.
     pub indirect_bubble: u32,
-    /// Cycles that fetch loses if history knows another target of an indirect branch than its address alone.
-    pub overridden_target: u32,
-    /// Cycles that the predictor takes besides for a direction that only the tables of longer histories know: all but
-    /// the first.
-    pub overridden_direction: u32,
+    /// Directions that the predictor knows better than its fast part.
+    pub overridden_directions: OverriddenDirections,
     /// Taken branches behind a misprediction, or where else fetch begins anew.
     pub restarted_targets: RestartedTargets,
     /// Cycles that fetch loses at a direct call.
@@ -273,10 +272,24 @@ impl RestartedTargets {
     pub const NONE: Self = Self { count: 0, cycles: 0, ahead: 0 };
 }
 
+/// Conditional branches of which the predictor's fast part has another direction than all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OverriddenDirections {
+    /// Cycles that the predictor takes for one besides.
+    pub cycles: u32,
+    /// The fast part has the table with the shortest history, beside the bimodal one.
+    pub first_is_fast: bool,
+}
+
+impl OverriddenDirections {
+    /// They take as long as others.
+    pub const NONE: Self = Self { cycles: 0, first_is_fast: true };
+}
+
 /// Cycles that the predictor, which can be ahead of fetch, takes for a taken branch; 0: no more than for any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BranchCycles {
-    /// Indirect jumps.
+    /// Indirect jumps, and calls of this kind.
     pub indirect_jumps: u32,
     /// Calls of either kind.
     pub calls: u32,
@@ -284,20 +297,46 @@ pub struct BranchCycles {
     pub returns: u32,
     /// Indirect jumps and calls of which history knows another target than their address alone.
     pub overridden: u32,
-    /// A taken direct jump, or the end of a line of code, is predicted in the same cycle as what was predicted before
-    /// it if that was the first of the two, and takes a cycle else; conditional branches in front of it that are not
-    /// taken, but whose targets are known, let it take a cycle too.
-    pub two_ahead: bool,
+    /// Returns to another place than the last time are overridden too, but for those in the line of code that was just
+    /// called.
+    pub overrides_returns: bool,
+    /// What direct branches and ends of lines of code take.
+    pub pairing: Pairing,
+}
+
+/// Which of taken direct branches, and ends of lines of code that are executed to, the predictor takes in one cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pairing {
+    /// As many as fetch does: see [`Prediction::taken_branches`].
+    AsFetched,
+    /// One goes with what was predicted before it if that was the first of two, and takes a cycle else; conditional
+    /// branches in front of it that are not taken, but whose targets are known, let it take a cycle too.
+    TwoAhead,
+    /// So many in a row, behind an indirect branch or a return, take a cycle each, and two of the later ones one.
+    InRow {
+        /// Up to 254.
+        alone: u8,
+        /// A jump within its line of code takes a cycle in any case.
+        lines_apart: bool,
+    },
 }
 
 impl BranchCycles {
     /// No kind makes a difference.
-    pub const NONE: Self = Self { indirect_jumps: 0, calls: 0, returns: 0, overridden: 0, two_ahead: false };
+    pub const NONE: Self = Self {
+        indirect_jumps: 0,
+        calls: 0,
+        returns: 0,
+        overridden: 0,
+        overrides_returns: false,
+        pairing: Pairing::AsFetched,
+    };
 
     pub(crate) fn of(&self, kind: BranchKind, overridden: bool) -> u32 {
         let of_kind = match kind {
             BranchKind::IndirectJump => self.indirect_jumps,
-            BranchKind::DirectCall | BranchKind::IndirectCall => self.calls,
+            BranchKind::DirectCall => self.calls,
+            BranchKind::IndirectCall => self.calls.max(self.indirect_jumps),
             BranchKind::Return => self.returns,
             BranchKind::Conditional | BranchKind::DirectJump | BranchKind::Far => 0,
         };

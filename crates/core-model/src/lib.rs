@@ -54,7 +54,8 @@ mod upper_bits;
 
 pub use crate::core::{
     BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryRenaming, PortBinding, Prediction, RenamedAccesses, RestartedTargets, Uncore, WideUnits,
+    MemoryRenaming, OverriddenDirections, Pairing, PortBinding, Prediction, RenamedAccesses,
+    RestartedTargets, Uncore, WideUnits,
 };
 pub use cores::{
     CASCADE_LAKE, CORES, CYPRESS_COVE, FALKOR, GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE,

@@ -10,7 +10,7 @@
 
 use crate::core::{
     BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryOperands, MemoryRenaming, PortBinding, Prediction, RestartedTargets,
+    MemoryOperands, MemoryRenaming, OverriddenDirections, PortBinding, Prediction, RestartedTargets,
 };
 
 /// Falkor. The other core of its duplex, which has a part in the second-level cache, is idle.
@@ -107,10 +107,11 @@ pub const FALKOR: Core = Core {
         predicts_more_returns: false,
         slow_target: 1,
         branch_cycles: BranchCycles::NONE,
+        // estimate.
+        lead: 8,
         indirect_bubble: 0,
-        overridden_target: 0,
         indirect_directions: 0,
-        overridden_direction: 0,
+        overridden_directions: OverriddenDirections::NONE,
         restarted_targets: RestartedTargets::NONE,
         call_bubble: 0,
         indirect_call_bubble: 0,

@@ -15,7 +15,8 @@
 
 use crate::core::{
     BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryOperands, MemoryRenaming, PortBinding, Prediction, RestartedTargets, WideUnits,
+    MemoryOperands, MemoryRenaming, OverriddenDirections, Pairing, PortBinding, Prediction, RestartedTargets,
+    WideUnits,
 };
 
 /// Sapphire Rapids.
@@ -121,18 +122,27 @@ pub const GOLDEN_COVE: Core = Core {
         fast_targets: Geometry { sets: 32, ways: 4 },
         fast_target_window: 5,
         slow_target: 1,
-        branch_cycles: BranchCycles::NONE,
+        // Measured on Emerald Rapids (docs/silicon.md, "Mechanisms"): calls, returns, indirect jumps and ends of lines
+        // with zero to six jumps behind each; one jump to two, four and 16 targets in turn, 1.3 cycles more than to
+        // one. Behind LFENCE 33 jumps of two cycles each are predicted while fetch waits, of which the queue has 18.
+        branch_cycles: BranchCycles {
+            indirect_jumps: 2,
+            calls: 1,
+            returns: 2,
+            overridden: 3,
+            overrides_returns: true,
+            pairing: Pairing::InRow { alone: 3, lines_apart: true },
+        },
+        lead: 28,
         indirect_bubble: 0,
-        // Measured on Granite Rapids: a loop that jumps to 16 targets in turn takes 6 cycles, to one target 1.5.
-        overridden_target: 5,
         indirect_directions: 0,
-        overridden_direction: 0,
+        // Measured on Raptor Cove: loops of 4 and 16 iterations take two to three cycles more than their iterations.
+        overridden_directions: OverriddenDirections { cycles: 2, first_is_fast: false },
         // Measured on Raptor Cove: an iteration with a misprediction in every second one takes 1.35, 3.6 and 7.7 cycles
         // more with two, four and eight jumps behind it.
-        restarted_targets: RestartedTargets { count: 10, cycles: 2, ahead: 4 },
-        // Measured on Granite Rapids: 3.3 cycles for a call and its return, which are two taken branches.
-        call_bubble: 1,
-        indirect_call_bubble: 1,
+        restarted_targets: RestartedTargets { count: 10, cycles: 2, ahead: 5 },
+        call_bubble: 0,
+        indirect_call_bubble: 0,
         // Targets by address alone: estimate, twice Sunny Cove's. By history: estimate, from jumps to 16 targets in
         // turn without and with random directions and more jumps in between: on Granite Rapids and Emerald Rapids 512
         // are learnt, 4096 are not (docs/silicon.md). Indirector (Li, Yavarzadeh and Tullsen, 2024) has three tables.
@@ -346,6 +356,8 @@ pub const RAPTOR_COVE: Core = Core {
         // take 0.84 and 1.5 cycles, which is what they take at allocation, and 0.66 to 0.7 with none; 512 take 2.05. A
         // loop's iterations take a cycle each. What decides targets is measured as on Redwood Cove.
         loop_branches_alone: true,
+        branch_cycles: GOLDEN_COVE.prediction.branch_cycles,
+        overridden_directions: GOLDEN_COVE.prediction.overridden_directions,
         // Measured: a random direction that is computed from a load takes 20.3 cycles more than a known one.
         refill: 12,
         ..REDWOOD_COVE.prediction
@@ -376,9 +388,14 @@ pub const REDWOOD_COVE: Core = Core {
         fast_targets: Geometry { sets: 64, ways: 4 },
         // Measured: jumps over 6 bytes take 1.6 cycles each and so do eight in a line in any order, four or less 0.85.
         fast_target_window: 6,
-        // Measured: 3.3 cycles for a direct call and its return, 3.8 if it is indirect.
-        call_bubble: 2,
-        indirect_call_bubble: 2,
+        // Measured: a loop that jumps to 16 targets in turn takes 6 cycles, to one target 1.5.
+        branch_cycles: BranchCycles {
+            indirect_jumps: 0,
+            pairing: Pairing::InRow { alone: 3, lines_apart: false },
+            ..GOLDEN_COVE.prediction.branch_cycles
+        },
+        // Measured: loops of 16 iterations take 8.8 and 9.2 cycles.
+        overridden_directions: OverriddenDirections::NONE,
         ..GOLDEN_COVE.prediction
     },
     flows: Flows {

@@ -14,7 +14,8 @@
 
 use crate::core::{
     BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryOperands, MemoryRenaming, PortBinding, Prediction, RestartedTargets, WideUnits,
+    MemoryOperands, MemoryRenaming, OverriddenDirections, PortBinding, Prediction, RestartedTargets,
+    WideUnits,
 };
 
 /// Skylake-SP.
@@ -136,11 +137,12 @@ pub const SKYLAKE_SP: Core = Core {
         // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
         branch_cycles: BranchCycles::NONE,
+        // estimate.
+        lead: 8,
         // Measured: a loop with an indirect and two other jumps takes 6 cycles (docs/silicon.md).
         indirect_bubble: 2,
-        overridden_target: 0,
         indirect_directions: 0,
-        overridden_direction: 0,
+        overridden_directions: OverriddenDirections::NONE,
         restarted_targets: RestartedTargets::NONE,
         // Measured: 3.6 to 4.7 cycles for a call and its return (docs/silicon.md).
         call_bubble: 2,

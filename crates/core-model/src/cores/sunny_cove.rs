@@ -18,7 +18,8 @@
 
 use crate::core::{
     BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryOperands, MemoryRenaming, PortBinding, Prediction, RestartedTargets, WideUnits,
+    MemoryOperands, MemoryRenaming, OverriddenDirections, PortBinding, Prediction, RestartedTargets,
+    WideUnits,
 };
 
 /// manual: uops of 512 bits take the vector units of ports 0 and 1 together, by port 0, or that of port 5.
@@ -158,10 +159,11 @@ pub const SUNNY_COVE: Core = Core {
         // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
         branch_cycles: BranchCycles::NONE,
+        // estimate.
+        lead: 8,
         indirect_bubble: 0,
-        overridden_target: 0,
         indirect_directions: 0,
-        overridden_direction: 0,
+        overridden_directions: OverriddenDirections::NONE,
         restarted_targets: RestartedTargets::NONE,
         call_bubble: 0,
         indirect_call_bubble: 0,

@@ -18,7 +18,8 @@
 
 use crate::core::{
     BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
-    MemoryOperands, MemoryRenaming, PortBinding, Prediction, RenamedAccesses, RestartedTargets,
+    MemoryOperands, MemoryRenaming, OverriddenDirections, PortBinding, Prediction, RenamedAccesses,
+    RestartedTargets,
 };
 
 /// Rome.
@@ -112,10 +113,11 @@ pub const ZEN2: Core = Core {
         predicts_more_returns: false,
         slow_target: 4,
         branch_cycles: BranchCycles::NONE,
+        // estimate.
+        lead: 8,
         indirect_bubble: 0,
-        overridden_target: 0,
         indirect_directions: 0,
-        overridden_direction: 0,
+        overridden_directions: OverriddenDirections::NONE,
         restarted_targets: RestartedTargets::NONE,
         call_bubble: 0,
         indirect_call_bubble: 0,
@@ -274,12 +276,13 @@ pub const ZEN3: Core = Core {
         predicts_more_returns: true,
         slow_target: 3,
         branch_cycles: BranchCycles::NONE,
+        // estimate.
+        lead: 8,
         // measured: calls 4 cycles each, of a register 5, indirect jumps 4, with the ends of lines that they cross; 40
         // calls deep returns cost no more.
         indirect_bubble: 0,
-        overridden_target: 0,
         indirect_directions: 0,
-        overridden_direction: 0,
+        overridden_directions: OverriddenDirections::NONE,
         restarted_targets: RestartedTargets { count: 2, cycles: 3, ahead: 1 },
         call_bubble: 2,
         indirect_call_bubble: 2,
@@ -388,7 +391,7 @@ pub const ZEN4: Core = Core {
         // measured: 32,768 random directions that repeat are learnt, of 65,536 half are not.
         tagged: Geometry { sets: 2048, ways: 4 },
         // measured: random directions that repeat, 1.5 cycles each more than others in a short loop from some 500 on.
-        overridden_direction: 3,
+        overridden_directions: OverriddenDirections { cycles: 3, first_is_fast: true },
         // measured: 8192 jumps take 15 to 18 cycles each.
         unknown_branch: 16,
         ..ZEN3.prediction

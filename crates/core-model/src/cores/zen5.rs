@@ -12,7 +12,8 @@
 use super::zen::{ZEN3, ZEN4};
 use crate::core::{
     BranchCycles, Bypass, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, LinearTags, Memory,
-    MemoryRenaming, PortBinding, Prediction, RenamedAccesses, RestartedTargets,
+    MemoryRenaming, OverriddenDirections, Pairing, PortBinding, Prediction, RenamedAccesses,
+    RestartedTargets,
 };
 
 /// Turin.
@@ -96,16 +97,16 @@ pub const ZEN5: Core = Core {
             calls: 2,
             returns: 2,
             overridden: 3,
-            two_ahead: true,
+            overrides_returns: false,
+            pairing: Pairing::TwoAhead,
         },
         indirect_bubble: 0,
         // estimate: as Zen 3.
         unknown_branch: 10,
         call_bubble: 0,
         indirect_call_bubble: 0,
-        overridden_target: 0,
         indirect_directions: 0,
-        overridden_direction: 0,
+        overridden_directions: OverriddenDirections::NONE,
         restarted_targets: RestartedTargets::NONE,
         predicts_more_returns: true,
         // measured: a branch on a random bit that is computed costs 23.7 cycles for each misprediction, behind a load

@@ -1,6 +1,7 @@
 //! Supply of uops: uop cache, decoders, loop stream detector, microcode sequencer, instruction cache and TLB.
 
 mod line;
+mod pairs;
 mod two_ahead;
 
 use crate::core::{Core, RestartedTargets};
@@ -11,8 +12,8 @@ use crate::state::packed::{Packer, Unpacker};
 use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
 use line::{ENTRIES, Line};
+use pairs::Pairs;
 use retire::{Branch, BranchKind};
-use two_ahead::TwoAhead;
 
 /// Iterations after which a loop is known to be one.
 const LOOP_ITERATIONS: u32 = 16;
@@ -23,9 +24,6 @@ const WINDOW: u32 = 5;
 /// Cycles after which it does not matter any more when a block was split: what is split next cannot be ahead of
 /// decoding, in whatever cycle of a block of 16 instructions.
 const SPLIT_LONG_AGO: u64 = AHEAD + 16;
-/// Cycles by which the predictor can be ahead with taken branches: estimate; more would be of use after long bubbles
-/// only, and give the pipeline more states.
-const LEAD: u64 = 8;
 /// Places for uops between front end and allocation: more than any core has.
 const QUEUE: usize = 256;
 
@@ -94,7 +92,7 @@ pub(crate) struct FrontEnd {
     ahead: u64,
     /// When it has predicted the newest taken branch, and whether another one can go with that.
     predicted: u64,
-    two_ahead: TwoAhead,
+    pairs: Pairs,
     /// Taken branches to come that the predictor takes longer for, since it has begun anew.
     restarted: u8,
     /// The taken branch that may close a loop: its address, target, iterations, and uops since the last one.
@@ -141,7 +139,7 @@ impl FrontEnd {
             takes_lines: [false; 2],
             ahead: 0,
             predicted: 0,
-            two_ahead: TwoAhead::begun(),
+            pairs: Pairs::begun(core.prediction.branch_cycles.pairing),
             restarted: 0,
             loop_branch: u64::MAX,
             loop_target: 0,
@@ -269,9 +267,11 @@ impl FrontEnd {
                 && (!begins && !gave_way || self.decoded_branches > 0),
             goes_on,
         };
-        if self.piece != u64::MAX && other_piece && self.core.prediction.branch_cycles.two_ahead {
-            let cycles = self.two_ahead.next_line();
-            self.predict(totals, cycles);
+        if self.piece != u64::MAX && self.piece << self.piece_shift >> 6 != line {
+            let cycles = self.pairs.next_line();
+            if cycles > 0 {
+                self.predict(totals, cycles);
+            }
         }
         self.piece = physical >> self.piece_shift;
         if goes_on && self.path == Path::UopCache {
@@ -470,11 +470,20 @@ impl FrontEnd {
         self.wide = false;
     }
 
-    /// A taken branch, predicted rightly: what comes next is somewhere else.
+    /// A taken branch, by the addresses of its first and last bytes, that was predicted rightly: what comes next is
+    /// somewhere else.
     #[inline]
-    pub(crate) fn jump(&mut self, totals: &mut CoreTotals, rip: u64, branch: &Branch, outcome: Outcome) {
+    pub(crate) fn jump(
+        &mut self,
+        totals: &mut CoreTotals,
+        [rip, last]: [u64; 2],
+        branch: &Branch,
+        outcome: Outcome,
+    ) {
         let target = branch.target;
-        let again = rip == self.loop_branch && target == self.loop_target;
+        // A loop with calls or returns is not replayed (optimisation manual, "Loop Stream Detector").
+        let loops = matches!(branch.kind, BranchKind::Conditional | BranchKind::DirectJump);
+        let again = loops && rip == self.loop_branch && target == self.loop_target;
         if again {
             self.loop_count = (self.loop_count + 1).min(LOOP_ITERATIONS);
             if self.path == Path::Loop {
@@ -518,7 +527,14 @@ impl FrontEnd {
         let prediction = &self.core.prediction;
         let cycles =
             if outcome.slow { prediction.slow_target + 1 } else { u32::from(prediction.taken_branches == 1) };
-        let of_kind = self.two_ahead.cycles(&prediction.branch_cycles, branch.kind, outcome.overridden);
+        let crosses = if rip >> 6 != last >> 6 { self.pairs.crosses() } else { 0 };
+        let of_kind = crosses
+            + self.pairs.cycles(
+                &prediction.branch_cycles,
+                branch.kind,
+                outcome.overridden,
+                rip >> 6 == target >> 6,
+            );
         let restarted = if self.restarted > 0 { prediction.restarted_targets.cycles.into() } else { 0 };
         self.restarted = self.restarted.saturating_sub(1);
         self.predict(totals, cycles.max(of_kind).max(restarted) + self.late_direction(branch.kind, outcome));
@@ -527,13 +543,13 @@ impl FrontEnd {
     /// Cycles that the predictor takes besides for a direction that its fast part has wrong.
     fn late_direction(&self, kind: BranchKind, outcome: Outcome) -> u32 {
         let late = kind == BranchKind::Conditional && outcome.overridden;
-        if late { self.core.prediction.overridden_direction } else { 0 }
+        if late { self.core.prediction.overridden_directions.cycles } else { 0 }
     }
 
     /// The predictor takes some cycles for a taken branch, and fetch waits for it if it is not ahead: measured on
     /// Granite Rapids (docs/silicon.md).
     fn predict(&mut self, totals: &mut CoreTotals, cycles: u32) {
-        let lead = LEAD.min(self.core.front_end.run_ahead.into());
+        let lead = u64::from(self.core.prediction.lead.min(self.core.front_end.run_ahead));
         let begun = self.predicted.max(self.cycle.saturating_sub(lead + 1));
         self.predicted = (begun + u64::from(cycles)).max(self.cycle.saturating_sub(lead));
         if self.predicted > self.cycle {
@@ -551,7 +567,7 @@ impl FrontEnd {
         outcome: Outcome,
     ) {
         if outcome.passed {
-            self.two_ahead.pass();
+            self.pairs.pass();
         }
         let cycles = self.late_direction(branch.kind, outcome);
         if cycles > 0 {
@@ -601,8 +617,9 @@ impl FrontEnd {
 
     fn predict_anew(&mut self) {
         self.ahead = 0;
-        self.two_ahead = TwoAhead::begun();
-        let RestartedTargets { count, ahead, .. } = self.core.prediction.restarted_targets;
+        let prediction = &self.core.prediction;
+        self.pairs = Pairs::begun(prediction.branch_cycles.pairing);
+        let RestartedTargets { count, ahead, .. } = prediction.restarted_targets;
         self.restarted = count;
         self.predicted = self.cycle.saturating_sub(ahead.into());
     }
@@ -635,9 +652,9 @@ impl FrontEnd {
 impl Shaped for FrontEnd {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
         let place = self.cycle.wrapping_sub(now);
-        let lead = self.cycle.saturating_sub(self.predicted).min(LEAD + 1);
+        let lead = self.cycle.saturating_sub(self.predicted).min(u64::from(self.core.prediction.lead) + 1);
         let place = u64::from(u32::try_from(place.wrapping_add(1 << 31)).ok()?);
-        let predictor = u64::from(self.restarted) << 8 | self.two_ahead.save();
+        let predictor = u64::from(self.restarted) << 8 | self.pairs.save();
         shape.push(predictor << 48 | u64::from(self.decoded_branches) << 40 | lead << 32 | place);
         if self.decoded_branches > 0 {
             let uops = self.loop_uops.wrapping_sub(self.window_from).min(self.width + 1);
@@ -696,7 +713,7 @@ impl Shaped for FrontEnd {
         self.cycle = now.wrapping_add(place & 0xFFFF_FFFF).wrapping_sub(1 << 31);
         self.predicted = self.cycle.saturating_sub(place >> 32 & 0xFF);
         self.decoded_branches = (place >> 40) as u8;
-        self.two_ahead = TwoAhead::of(place >> 48 & 0xFF);
+        self.pairs.restore((place >> 48) as u8);
         self.restarted = (place >> 56) as u8;
         let begun = if self.decoded_branches > 0 { shape.next() } else { 0 };
         self.serialised = begun & 1 == 1;
@@ -756,7 +773,7 @@ impl Shaped for FrontEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SKYLAKE_SP, ZEN4, ZEN5};
+    use crate::{RAPTOR_COVE, SKYLAKE_SP, ZEN4, ZEN5};
 
     /// They are different states, and the first one restored from the second one is as that; gives it.
     fn other_state(mut one: FrontEnd, other: &FrontEnd) -> FrontEnd {
@@ -776,10 +793,45 @@ mod tests {
     fn a_jump_that_may_have_another_one_with_it_is_another_state() {
         let branches = &ZEN5.prediction.branch_cycles;
         let [mut one, mut two] = [FrontEnd::new(&ZEN5), FrontEnd::new(&ZEN5)];
-        one.two_ahead.cycles(branches, BranchKind::IndirectJump, false);
-        two.two_ahead.cycles(branches, BranchKind::IndirectJump, false);
-        two.two_ahead.cycles(branches, BranchKind::DirectJump, false);
-        assert_eq!(other_state(one, &two).two_ahead, two.two_ahead);
+        one.pairs.cycles(branches, BranchKind::IndirectJump, false, false);
+        two.pairs.cycles(branches, BranchKind::IndirectJump, false, false);
+        two.pairs.cycles(branches, BranchKind::DirectJump, false, false);
+        assert_eq!(other_state(one, &two).pairs, two.pairs);
+    }
+
+    /// Raptor Cove: direct branches in a row.
+    #[test]
+    fn a_row_of_branches_is_another_state() {
+        let mut totals = CoreTotals::default();
+        let jump = Branch { kind: BranchKind::DirectJump, taken: true, target: 0x2000 };
+        let jumped = |count: u64| {
+            let mut front_end = FrontEnd::new(&RAPTOR_COVE);
+            for n in 0..count {
+                front_end.jump(&mut totals, [0x1000 + n * 64; 2], &jump, Outcome::default());
+            }
+            front_end
+        };
+        let [mut one, two] = [1, 2].map(jumped);
+        // Where they are otherwise the same.
+        (one.cycle, one.predicted, one.restarted) = (two.cycle, two.predicted, two.restarted);
+        assert_eq!(other_state(one, &two).pairs, two.pairs);
+    }
+
+    /// A jump whose last byte is in the next line takes a cycle more.
+    #[test]
+    fn a_jump_across_lines_is_the_end_of_a_line_too() {
+        let mut totals = CoreTotals::default();
+        let jump = Branch { kind: BranchKind::IndirectJump, taken: true, target: 0x2000 };
+        let mut cycles = |last: u64| {
+            let mut front_end = FrontEnd::new(&RAPTOR_COVE);
+            for _ in 0..100 {
+                front_end.jump(&mut totals, [0x103F, last], &jump, Outcome::default());
+            }
+            front_end.cycle
+        };
+        let [within, across] = [0x103F, 0x1040].map(&mut cycles);
+        assert!((195..=205).contains(&within), "{within}");
+        assert!((295..=305).contains(&across), "{across}");
     }
 
     #[test]
@@ -788,7 +840,7 @@ mod tests {
         let [one, mut two] = [FrontEnd::new(&ZEN5), FrontEnd::new(&ZEN5)];
         let branch = Branch { kind: BranchKind::Conditional, taken: false, target: 0x2000 };
         two.fall_through(&mut totals, 0x1000, &branch, Outcome { passed: true, ..Outcome::default() });
-        assert_eq!(other_state(one, &two).two_ahead, two.two_ahead);
+        assert_eq!(other_state(one, &two).pairs, two.pairs);
     }
 
     /// Measured on Zen 4: two jumps behind a misprediction come five cycles later than code without a jump.
@@ -803,7 +855,7 @@ mod tests {
         two.restart(&mut totals, 100);
         let mut arrivals = [0; 4];
         for arrival in &mut arrivals {
-            two.jump(&mut totals, 0x1000, &jump, outcome);
+            two.jump(&mut totals, [0x1000, 0x1001], &jump, outcome);
             *arrival = two.cycle;
         }
         assert_eq!(arrivals, [102, 105, 106, 107]);

@@ -48,9 +48,6 @@ impl TwoAhead {
     /// Cycles that a taken branch takes behind what was before it.
     pub(super) fn cycles(&mut self, core: &BranchCycles, kind: BranchKind, overridden: bool) -> u32 {
         let of_kind = core.of(kind, overridden);
-        if !core.two_ahead {
-            return of_kind;
-        }
         let direct = matches!(kind, BranchKind::Conditional | BranchKind::DirectJump);
         let passed = u32::from(self.passed);
         let (cycles, last) = match self.last {

@@ -253,7 +253,7 @@ impl Pipeline {
             if self.core.front_end.bars_boundary_branches && start >> BARRED_SHIFT != end >> BARRED_SHIFT {
                 port.bar(start, block.fetch_pa.wrapping_add(start.wrapping_sub(block.rip)));
             }
-            self.branch(port, totals, rip, (branch, block.outcome), completed);
+            self.branch(port, totals, [rip, end.wrapping_sub(1)], (branch, block.outcome), completed);
         }
     }
 
@@ -584,7 +584,7 @@ impl Pipeline {
         &mut self,
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
-        rip: u64,
+        [rip, last]: [u64; 2],
         (branch, outcome): (&Branch, Outcome),
         completed: u64,
     ) {
@@ -599,7 +599,7 @@ impl Pipeline {
         if branch.kind == BranchKind::Far {
             self.front_end.restart(totals, completed);
         } else if branch.taken {
-            self.front_end.jump(totals, rip, branch, outcome);
+            self.front_end.jump(totals, [rip, last], branch, outcome);
             let prediction = &self.core.prediction;
             let bubble = match branch.kind {
                 BranchKind::DirectCall => prediction.call_bubble,
@@ -607,7 +607,6 @@ impl Pipeline {
                 BranchKind::IndirectJump => prediction.indirect_bubble,
                 _ => 0,
             };
-            let bubble = bubble + if outcome.overridden { prediction.overridden_target } else { 0 };
             if bubble > 0 {
                 self.front_end.bubble(totals, bubble);
             }

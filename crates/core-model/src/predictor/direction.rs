@@ -33,8 +33,9 @@ pub(crate) struct Direction {
     newcomers: Option<i8>,
     /// See [`Prediction::spreads_branches`].
     spreads: bool,
-    /// See [`Prediction::overridden_direction`].
+    /// See [`Prediction::overridden_directions`].
     is_overridden: bool,
+    first_is_fast: bool,
     random: Xorshift,
     updates: u32,
     /// How often a tag changed.
@@ -90,7 +91,8 @@ impl Direction {
             count,
             newcomers: (!parameters.trusts_new_entries).then_some(0),
             spreads: parameters.spreads_branches,
-            is_overridden: parameters.overridden_direction > 0,
+            is_overridden: parameters.overridden_directions.cycles > 0,
+            first_is_fast: parameters.overridden_directions.first_is_fast,
             random: Xorshift::new(),
             updates: 0,
             changes: 0,
@@ -138,7 +140,7 @@ impl Direction {
         places
     }
 
-    /// Predicts, and learns what was right. A guess overrides what the bimodal table and the first of the others have.
+    /// Predicts, and learns what was right. A guess overrides what the fast part has.
     #[inline]
     pub(super) fn predict(&mut self, rip: u64, history: &Folds, taken: bool) -> Guess {
         let number = self.look_up(rip, history);
@@ -178,14 +180,18 @@ impl Direction {
         if entry_taken != taken {
             self.allocate(number, longer, taken);
         }
-        let overrides =
-            self.is_overridden && longer > 1 && predicted != self.fast_direction(number, base_taken);
+        let overrides = self.is_overridden
+            && (longer > 1 || !self.first_is_fast)
+            && predicted != self.fast_direction(number, base_taken);
         Guess { right: predicted == taken, overrides }
     }
 
-    /// What the bimodal table and the first of the others predict; nothing is learnt there while a longer history has
-    /// the branch.
+    /// What the fast part predicts: the bimodal table, and where it has that the first of the others; nothing is learnt
+    /// there while a longer history has the branch.
     fn fast_direction(&self, number: usize, base_taken: bool) -> bool {
+        if !self.first_is_fast {
+            return base_taken;
+        }
         let first = self.find(self.recent[number].places[0]);
         first.map_or(base_taken, |entry| self.tables[entry as usize].counter >= 0)
     }

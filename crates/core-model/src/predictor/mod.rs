@@ -4,7 +4,7 @@ mod direction;
 mod path;
 mod targets;
 
-use crate::core::Core;
+use crate::core::{Core, Pairing};
 use crate::sets::Sets;
 use direction::Direction;
 use path::{Path, TABLES};
@@ -39,6 +39,8 @@ pub(crate) struct Outcome {
 /// Log2 of the bytes of code whose branches share a set of the larger buffer of targets. Measured on Cascade Lake,
 /// where 128 jumps 32 bytes apart lose no cycle and 2048 lose one (docs/silicon.md).
 const WINDOW: u32 = 5;
+/// Log2 of the bytes of a line of code.
+const LINE: u32 = 6;
 
 /// Bits that are kept of a conditional branch where indirect targets are predicted by such, and those of its address
 /// that one of them is folded from: estimates.
@@ -66,8 +68,12 @@ pub(crate) struct Predictor {
     returns: ReturnStack,
     /// See [`Prediction::predicts_more_returns`](crate::core::Prediction::predicts_more_returns).
     predicts_more_returns: bool,
-    /// See [`BranchCycles::two_ahead`](crate::core::BranchCycles::two_ahead).
+    /// See [`Pairing::TwoAhead`].
     two_ahead: bool,
+    /// See [`BranchCycles::overrides_returns`](crate::core::BranchCycles::overrides_returns).
+    overrides_returns: bool,
+    /// The line of code that the newest taken branch called.
+    called: u64,
 }
 
 impl Predictor {
@@ -84,7 +90,9 @@ impl Predictor {
             directions_mask: (1 << (DIRECTION * parameters.indirect_directions).min(63)) - 1,
             returns: ReturnStack::new(parameters),
             predicts_more_returns: parameters.predicts_more_returns,
-            two_ahead: parameters.branch_cycles.two_ahead,
+            overrides_returns: parameters.branch_cycles.overrides_returns,
+            called: u64::MAX,
+            two_ahead: parameters.branch_cycles.pairing == Pairing::TwoAhead,
         }
     }
 
@@ -112,6 +120,10 @@ impl Predictor {
                 (outcome.mispredicted, outcome.overridden) = (!guess.right, guess.overrides);
             }
             BranchKind::Return => {
+                if self.overrides_returns && rip >> LINE != self.called {
+                    let last = self.indirect.by_address(rip, branch.target);
+                    outcome.overridden = last.is_some_and(|last| last != branch.target);
+                }
                 outcome.mispredicted = match self.returns.pop() {
                     None if self.predicts_more_returns => !self.indirect_target(rip, branch.target).right,
                     predicted => predicted != Some(branch.target),
@@ -128,6 +140,8 @@ impl Predictor {
             outcome.passed = self.fast_targets.contains(by_window(rip, self.fast_target_window));
         }
         if branch.taken {
+            let calls = matches!(kind, BranchKind::DirectCall | BranchKind::IndirectCall);
+            self.called = if calls { branch.target >> LINE } else { u64::MAX };
             self.path.push(next.wrapping_sub(1), branch.target);
         }
         if branch.taken && !self.fast_targets.bring(by_window(rip, self.fast_target_window)) {
@@ -164,13 +178,14 @@ impl Predictor {
         self.indirect.forget();
         self.returns.forget();
         self.directions = 0;
+        self.called = u64::MAX;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{GOLDEN_COVE, REDWOOD_COVE, SKYLAKE_SP, SUNNY_COVE, ZEN4, ZEN5};
+    use crate::{GOLDEN_COVE, RAPTOR_COVE, REDWOOD_COVE, SKYLAKE_SP, SUNNY_COVE, ZEN4, ZEN5};
 
     /// The branch that makes a loop of what is predicted, as a branch that is not taken leaves no trace.
     const BACK: Branch = Branch { kind: BranchKind::DirectJump, taken: true, target: 0xFE0 };
@@ -370,6 +385,8 @@ mod tests {
         assert!(overridden(&ZEN4, 8) < 0.02);
         assert!(overridden(&ZEN4, 4096) > 0.2);
         assert!(overridden(&ZEN5, 4096) == 0.0);
+        // Measured on Emerald Rapids: what the shortest history alone knows is late as well.
+        assert!(overridden(&RAPTOR_COVE, 8) > 0.2);
     }
 
     #[test]
@@ -392,6 +409,30 @@ mod tests {
             see(0x4000);
         }
         assert_eq!(see(0x4000), (false, false));
+    }
+
+    /// Measured on Emerald Rapids: a function with a jump, called from eight places, takes a cycle or more longer than
+    /// eight such functions; one that returns at once does not.
+    #[test]
+    fn returns_to_another_place_are_overridden_behind_jumps() {
+        let overridden = |places: u64, jumps: bool| {
+            let mut predictor = Predictor::new(&RAPTOR_COVE);
+            let mut see =
+                |rip, kind, target| predictor.see(rip, rip + 2, &Branch { kind, taken: true, target });
+            let mut count = 0;
+            for n in 0..800 {
+                let call = 0x1000 + n % places * 32;
+                see(call, BranchKind::DirectCall, 0x4000);
+                if jumps {
+                    see(0x4000, BranchKind::DirectJump, 0x4020);
+                }
+                let rip = if jumps { 0x4020 } else { 0x4000 };
+                count += u32::from(see(rip, BranchKind::Return, call + 2).overridden);
+            }
+            count
+        };
+        assert_eq!((overridden(1, true), overridden(8, false)), (0, 0));
+        assert!(overridden(8, true) >= 790);
     }
 
     #[test]

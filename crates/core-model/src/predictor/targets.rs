@@ -85,7 +85,7 @@ impl Indirect {
     }
 
     /// Predicts by address alone, and learns.
-    fn by_address(&mut self, rip: u64, target: u64) -> Option<u64> {
+    pub(super) fn by_address(&mut self, rip: u64, target: u64) -> Option<u64> {
         let mask = self.plain.len() - 1;
         let entry = &mut self.plain[(rip ^ rip >> 12) as usize & mask];
         let tag = (rip >> 4) as u32 | 1;
