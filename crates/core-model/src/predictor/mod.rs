@@ -29,8 +29,8 @@ pub(crate) struct Outcome {
     pub(crate) unknown: bool,
     /// The target came from the larger, slower buffer.
     pub(crate) slow: bool,
-    /// History had another target for it than its address, which fetch had followed, or longer histories another
-    /// direction than a fast predictor, where that makes a difference.
+    /// History, or the return stack, had another target for it than its address, which fetch had followed, or longer
+    /// histories another direction than a fast predictor, where that makes a difference.
     pub(crate) overridden: bool,
     /// It was not taken, but a buffer of targets has it, where that makes a difference.
     pub(crate) passed: bool,
@@ -133,14 +133,14 @@ impl Predictor {
             BranchKind::Far => return outcome,
             BranchKind::DirectJump | BranchKind::DirectCall => {}
         }
-        if matches!(kind, BranchKind::DirectCall | BranchKind::IndirectCall) {
+        let calls = matches!(kind, BranchKind::DirectCall | BranchKind::IndirectCall);
+        if calls {
             self.returns.push(next);
         }
         if self.two_ahead && !branch.taken {
             outcome.passed = self.fast_targets.contains(by_window(rip, self.fast_target_window));
         }
         if branch.taken {
-            let calls = matches!(kind, BranchKind::DirectCall | BranchKind::IndirectCall);
             self.called = if calls { branch.target >> LINE } else { u64::MAX };
             self.path.push(next.wrapping_sub(1), branch.target);
         }
